@@ -40,9 +40,9 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   if (skipRecordCheck) console.error('The records were not checked (--skip-record-check).');
   warnOfCapacity(counts, config);
   if (pending.length === 0) return;
-  console.error(
-    `It lacks ${pending.join(', ')}: the record check of a restore, or the next start, runs these migrations.`,
-  );
+  const isDone = !verify && !skipRecordCheck;
+  const ran = isDone ? 'The check of the records has run' : 'After a restore, the next start runs';
+  console.error(`${ran} the migrations ${pending.join(', ')}.`);
 }
 
 type Check = (source: string, draft: string) => ReturnType<typeof checkedCopy>;
@@ -51,24 +51,18 @@ type Check = (source: string, draft: string) => ReturnType<typeof checkedCopy>;
 async function replaceStorage(file: string, path: string, check: Check, interrupt: AbortSignal) {
   await requireOwner(path);
   const draft = `${path}.restoring`;
+  let checked: Awaited<ReturnType<Check>>;
+  let aside: string | undefined;
   try {
     makePrivateFolder(dirname(path));
     // A killed restore may have left the file.
     await discard(draft);
     const source = await seekable(file, `${draft}-from`, interrupt);
-    const checked = await check(source, draft);
+    checked = await check(source, draft);
     if (source !== file) await rm(source);
     await finish(draft);
     interrupt.throwIfAborted();
-    const aside = await replaceDatabase(draft, path);
-    console.error(
-      `Restored ${countedRecords(checked.counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
-    );
-    if (aside !== undefined) {
-      console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
-      await removeEarlierAsides(path, aside);
-    }
-    return checked;
+    aside = await replaceDatabase(draft, path);
   } catch (error) {
     await discard(draft);
     if (error instanceof ReplacedError) throw error;
@@ -76,6 +70,14 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
   }
+  console.error(
+    `Restored ${countedRecords(checked.counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
+  );
+  if (aside !== undefined) {
+    console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
+    await removeEarlierAsides(path, aside);
+  }
+  return checked;
 }
 
 /** Restores a backup into a temporary folder. It opens no file beside the backup, where SQLite would make others. */

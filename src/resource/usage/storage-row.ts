@@ -132,6 +132,7 @@ export async function storedCount(
   const table = tableOf(dataSource, resource);
   if (table === undefined) return undefined;
   const { countedRows } = engineOf(dataSource).statementLimits;
+  if (countedRows === Infinity) return countAtOnce(committed(dataSource), resource, table);
   const snapshot = await openSnapshot(dataSource);
   try {
     const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
@@ -168,11 +169,19 @@ function tableOf(dataSource: DataSource, resource: string): Table | undefined {
   return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
 }
 
+async function countAtOnce(source: Sql, resource: string, { name }: Table): Promise<StoredCount | undefined> {
+  const [row] = await source.query<StoredCount[]>(
+    `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
+    [resource],
+  );
+  return row && { used: Number(row.used), count: Number(row.count) };
+}
+
 async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
   let count = 0;
   let beyond = '';
   let parameters: unknown[] = [];
-  while (piece < Infinity) {
+  for (;;) {
     signal?.throwIfAborted();
     const [end] = await source.query<{ last: unknown }[]>(
       `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${piece - 1}`,
