@@ -85,6 +85,12 @@ describe('the files of the docs', () => {
     expect((await client.get(path, { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
+  it.each(FILES)('GET %s with a query parameter is 400 that names it', async (path) => {
+    const answer = await client.get(`${path}?url=https://example.com`);
+    expectError(answer, 400, 'INVALID_REQUEST');
+    expect(answer.body.details).toMatchObject([{ parameter: 'url' }]);
+  });
+
   it('GET /openapi.json has an equal ETag in another process, and other files have other ETags', async () => {
     await using other = await startService();
     const etagOf = async (path: string, from = service) =>

@@ -19,7 +19,7 @@ export function routeOf(request: FastifyRequest): string {
 
 /** Tells whether the list in `If-Match` or `If-None-Match` has the tag. Strong comparison never matches weak tags. */
 export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
-  if (list.trim() === '*') return true;
+  if (list === etag || list.trim() === '*') return true;
   for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
     if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
   }

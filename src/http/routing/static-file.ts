@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasEntityTag } from '../messages/request.js';
+import { unknownParameter } from '../validation/query.guard.js';
 
 export const HTML = 'text/html; charset=utf-8';
 export const CSS = 'text/css; charset=utf-8';
@@ -34,6 +35,8 @@ export function serveFiles(
   for (const [url, make] of Object.entries(files)) {
     let file: ReturnType<typeof tagged> | undefined;
     const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      const [parameter] = Object.keys(request.query as object);
+      if (parameter !== undefined) throw unknownParameter(parameter);
       file ??= tagged(make());
       const { type, content, etag } = file;
       reply.headers({ ...headers, etag, 'cache-control': 'no-cache' });
