@@ -44,7 +44,7 @@ describe('the routes of the admin page', () => {
     },
   );
 
-  it.each(['/admin/admin.html', '/admin/page/admin.js', '/admin/..%2fadmin.module.js', '/openapi.json', '/docs'])(
+  it.each(['/admin/admin.html', '/admin/page/admin.js', '/admin/..%2fadmin.controller.js', '/openapi.json', '/docs'])(
     'GET %s is 404',
     async (path) => {
       expectError(await (await admin()).get(path), 404, 'NOT_FOUND');

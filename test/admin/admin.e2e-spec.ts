@@ -242,7 +242,7 @@ describeInBrowser('the admin page', () => {
     await dialog().getByLabel('size').selectOption('small');
     await dialog().getByLabel('wish').fill(`Behind ${path}`);
     await button('Save').click();
-    await shown('History');
+    await page.waitForURL(/#\/cookies\/\d+$/);
     expect(await read(new URL(page.url()).hash.slice(1))).toMatchObject({ wish: `Behind ${path}` });
     await button('Delete').click();
     await dialog().getByRole('button', { name: 'Delete' }).click();
