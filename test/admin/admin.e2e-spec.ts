@@ -219,9 +219,9 @@ describeInBrowser('the admin page', () => {
     const path = new URL(page.url()).hash.slice(1);
     expect(await read(path)).toMatchObject({ sleighId: id, guests: 4, status: 'booked' });
     expect(await page.getByText('History').count()).toBe(0);
-    await button('Cancel a outing').click();
+    await button('Cancel an outing').click();
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await shown('Done: Cancel a outing.');
+    await shown('Done: Cancel an outing.');
     expect(await read(path)).toMatchObject({ status: 'cancelled' });
     await go('/outings?guestsFrom=5&sort=-guests');
     await shown('No records.');

@@ -119,7 +119,7 @@ export class OutingsController {
   @Post(':id/cancel')
   @HttpCode(200)
   @Scopes('outings:write')
-  @ApiAction(OUTING, 'cancel', { record: OutingDto, summary: 'Cancel a outing', errors: [ALREADY_SEATED] })
+  @ApiAction(OUTING, 'cancel', { record: OutingDto, summary: 'Cancel an outing', errors: [ALREADY_SEATED] })
   async cancel(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
     return exchange.changed(await this.outings.cancel(id, exchange.preconditions));
   }
