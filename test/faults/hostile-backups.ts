@@ -35,6 +35,16 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
     database.exec('CREATE TABLE copy AS SELECT * FROM cookies');
     database.exec('DROP TABLE cookies; ALTER TABLE copy RENAME TO cookies');
   },
+  'a table with a value moved from one check to another': (database) => {
+    const sql = database.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'cookies'`).pluck().get() as string;
+    const moved = sql
+      .replace(/,\s*'cinnamon'/, '')
+      .replace("'large'", "'large', 'cinnamon'")
+      .replace('cookies', 'copy');
+    assert.match(moved, /'vanilla'\).*'large', 'cinnamon'\)/);
+    database.exec(`${moved}; INSERT INTO copy SELECT * FROM cookies; DROP TABLE cookies`);
+    database.exec('ALTER TABLE copy RENAME TO cookies');
+  },
   'a BLOB for a wish': (database, random) =>
     database.prepare('UPDATE cookies SET wish = ? WHERE id = ?').run(Buffer.from([0, 255]), 1 + random(20)),
   'a flavor that no request could store': (database, random) => {
