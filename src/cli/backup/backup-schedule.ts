@@ -21,27 +21,23 @@ export async function backupInto(
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   requireSqlite(config, 'backup');
-  let failure: Failure | undefined;
-  // By the monotonic clock, so that a change of the system time has no effect.
-  let next = performance.now() + (every === undefined ? 0 : await timeToFirst(folder, every));
-  while (await sleepUntil(next, interrupt)) {
-    next = performance.now() + (every ?? 0);
+  const attempt = async (): Promise<Failure | undefined> => {
     try {
       console.error(await addBackup(folder, config, interrupt));
-      failure = undefined;
+      return undefined;
     } catch (error) {
-      // An interrupted attempt has not failed.
-      if (interrupt.aborted) break;
       const { message } = error as Error;
       const explained = error instanceof Failure ? message : `There is no new backup: ${message}`;
-      failure = new Failure(explained.replaceAll('\n', ' '), error);
-      if (every === undefined) throw failure;
-      console.error(failure.message);
+      return new Failure(explained.replaceAll('\n', ' '), error);
     }
-    if (every === undefined) return;
+  };
+  if (every === undefined) {
+    const failure = await attempt();
+    interrupt.throwIfAborted();
+    if (failure !== undefined) throw failure;
+    return;
   }
-  if (every === undefined) interrupt.throwIfAborted();
-  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
+  await repeat(attempt, await timeToFirst(folder, every), every, interrupt);
 }
 
 /** Milliseconds until the first backup: `every` after the last one in the folder, also after a restart. */
@@ -51,6 +47,26 @@ async function timeToFirst({ path }: BackupFolder, every: number): Promise<numbe
   const wait = Math.max(0, last.time + every - Date.now());
   if (wait > 0) console.error(`${last.name} is there; the next backup begins in ${Math.ceil(wait / 60_000)} minutes.`);
   return wait;
+}
+
+/** Repeats attempts by the monotonic clock, so that a change of the system time has no effect. */
+async function repeat(
+  attempt: () => Promise<Failure | undefined>,
+  first: number,
+  every: number,
+  interrupt: AbortSignal,
+): Promise<void> {
+  let failure: Failure | undefined;
+  let next = performance.now() + first;
+  while (await sleepUntil(next, interrupt)) {
+    next = performance.now() + every;
+    const outcome = await attempt();
+    // An interrupted attempt has not failed.
+    if (interrupt.aborted) break;
+    failure = outcome;
+    if (failure !== undefined) console.error(failure.message);
+  }
+  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }
 
 /** @returns `false` after an interrupt */
