@@ -1,15 +1,7 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
-import { Config } from '../config/config.js';
 import { httpCallOf } from '../http/messages/request.js';
-import { Handlers } from '../http/routing/handlers.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { type Principal, principalsOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';
@@ -62,25 +54,4 @@ function makePrivate(reply: FastifyReply): void {
   const vary = reply.getHeader('vary');
   if (String(vary).includes('Authorization')) return;
   reply.header('vary', vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`);
-}
-
-/** Logs a warning at start for each route with neither `@Scopes()` nor `@Public()`, which is 403 for every token. */
-@Injectable()
-export class ClosedRoutes implements OnApplicationBootstrap {
-  private readonly logger = new Logger('Routes');
-
-  constructor(
-    private readonly handlers: Handlers,
-    private readonly reflector: Reflector,
-    private readonly config: Config,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    if (this.config.worker?.isFirst === false) return;
-    for (const { controller, handler, name } of this.handlers.all()) {
-      if (accessOf(this.reflector, handler, controller) === undefined) {
-        this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
-      }
-    }
-  }
 }

@@ -4,7 +4,7 @@ import { ApiExtension } from '@nestjs/swagger';
 
 const ACCESS = 'auth:access';
 
-/** Extension with the access rule of a route in the document, until `openApiDocument` replaces it. */
+/** Extension with the access rule of a route in the document, until `completeDocument` replaces it. */
 export const ACCESS_EXTENSION = 'x-access';
 
 /** The access rule of a route: public, or a token with all of these scopes. */

@@ -16,7 +16,7 @@ import { ResourceLists } from './lists/resource-lists.js';
 import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
 import type { Resource, ResourceName } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
-import { CountCheck } from './usage/storage-row.js';
+import { CountCheck } from './usage/count-check.js';
 import { UsageCounter } from './usage/usage-counter.js';
 
 export interface CountedResource {

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import type { RestoreOptions } from '../backup/restore.js';
 import { type Keep, parseKeep } from '../backup/retention.js';
 import { UsageError } from '../command-errors.js';
+import { seconds } from './duration.js';
 
 const SKIP = ['--skip-record-check', 'do not validate every record: faster, for a backup of your own'] as const;
 
@@ -86,17 +87,4 @@ export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
     .action(async (file: string, options: RestoreOptions) =>
       (await import('../backup/restore.js')).restore(file, options, interrupt),
     );
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-/**
- * Parses a duration such as `30m`.
- * @returns seconds
- * @throws {InvalidArgumentError}
- */
-export function seconds(duration: string): number {
-  const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('It must be a number with s, m, h or d, such as 1h.');
-  return Number(count) * UNITS[unit!]!;
 }

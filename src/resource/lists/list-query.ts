@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryArray, QueryInteger } from '../../http/validation/query-values.js';
-import { ENUM_NAME } from '../../openapi/document.js';
+import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';

@@ -1,76 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { Config } from '../../config/config.js';
-import { CLI } from '../../config/program-names.js';
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../database/engine.js';
-import { LiveConfig } from '../../database/polling/live-config.js';
-import { ReportedResources } from '../../management/reported-resources.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
 import { entityOf, hasTriggers, makeTriggers } from './triggers.js';
 import type { UsageCounter } from './usage-counter.js';
 
 const logger = new Logger('Storage');
-
-/**
- * Prepares the `storage` rows before the start and when a capacity changes. After the start, it compares each count
- * with the records once. They differ only if `storage` was changed by hand, triggers were off, or the file is damaged.
- */
-@Injectable()
-export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
-  private readonly stop = new AbortController();
-  private running?: Promise<void>;
-
-  constructor(
-    private readonly resources: ReportedResources,
-    private readonly config: Config,
-    private readonly live: LiveConfig,
-    private readonly dataSource: DataSource,
-  ) {}
-
-  async onModuleInit(): Promise<void> {
-    // The counters already have the new capacities: their listeners were added earlier.
-    await this.live.onChange(async () => {
-      for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
-    });
-  }
-
-  onApplicationBootstrap(): void {
-    if (this.config.worker?.isFirst === false) return;
-    this.running = this.checkAll();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    this.stop.abort();
-    await this.running;
-  }
-
-  private async checkAll(): Promise<void> {
-    for (const { resource } of this.resources.all) {
-      try {
-        await this.check(resource);
-      } catch (error) {
-        if (this.stop.signal.aborted) return;
-        logger.warn(`The counter of ${resource} was not checked (${(error as Error).message}): run ${CLI} doctor`);
-      }
-    }
-  }
-
-  private async check(resource: string): Promise<void> {
-    const found = await storedCount(this.dataSource, resource, this.stop.signal);
-    if (found === undefined || found.used === found.count) return;
-    logger.error(
-      `The counter of ${resource} says ${found.used}, and there are ${found.count}: "storage" was changed, or triggers were ` +
-        `off. Run ${CLI} doctor --fix, which counts them again`,
-    );
-  }
-}
 
 /**
  * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table. On SQLite, a
