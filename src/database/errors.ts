@@ -4,25 +4,18 @@
  */
 export type UnavailableKind = 'busy' | 'away' | 'damaged';
 
-/** An error whose name is that of its class. */
-abstract class NamedError extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = new.target.name;
-  }
-}
-
 /**
  * The database did not respond in time or at all: it is locked by another process, stopped or damaged. Nothing was
  * stored, so the client may try again. The response is 503 with `Retry-After`.
  */
-export class DatabaseUnavailableError extends NamedError {
+export class DatabaseUnavailableError extends Error {
   constructor(
     message: string,
     cause?: unknown,
     readonly kind: UnavailableKind = 'busy',
   ) {
-    super(message, cause);
+    super(message, { cause });
+    this.name = 'DatabaseUnavailableError';
   }
 }
 
@@ -38,6 +31,7 @@ export function transactionTooLong(timeout: number): DatabaseUnavailableError {
 export class ConnectionLostError extends DatabaseUnavailableError {
   constructor(cause: unknown) {
     super('The connection to the database failed', cause, 'away');
+    this.name = 'ConnectionLostError';
   }
 }
 
@@ -46,34 +40,42 @@ export class ConnectionLostError extends DatabaseUnavailableError {
  * commit share it. It is no `DatabaseUnavailableError`, because a blind repetition could make the change twice. The
  * response is 503 without `Retry-After`.
  */
-export class OutcomeUnknownError extends NamedError {
+export class OutcomeUnknownError extends Error {
   /** @param isRepeatable whether the request has an `Idempotency-Key`, so that the client may simply repeat it */
   constructor(
     message: string,
     cause?: unknown,
     readonly isRepeatable = false,
   ) {
-    super(message, cause);
+    super(message, { cause });
+    this.name = 'OutcomeUnknownError';
   }
 }
 
 /** The volume of the database is full. Nothing of the transaction was stored. The response is 507. */
-export class DiskFullError extends NamedError {
+export class DiskFullError extends Error {
   constructor(cause: unknown) {
-    super('The volume of the database is full', cause);
+    super('The volume of the database is full', { cause });
+    this.name = 'DiskFullError';
   }
 }
 
 /** A 64-bit integer of the database exceeds 2^53 - 1, and a JavaScript number would be rounded. */
-export class UnsafeIntegerError extends NamedError {
+export class UnsafeIntegerError extends Error {
   /** @param value as text, or rounded if only that is available */
   constructor(value: string) {
     super(
       `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with ` +
         'CAST(column AS text), or keep such values in a column of text',
     );
+    this.name = 'UnsafeIntegerError';
   }
 }
 
 /** The database cannot be used. The message tells the operator the file or server, the reason and the remedy. */
-export class DatabaseStartError extends NamedError {}
+export class DatabaseStartError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'DatabaseStartError';
+  }
+}
