@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, type StaticFile } from '../http/routing/static-file.js';
+import { openApiDocument } from '../openapi/document.js';
 import { AdminController } from './admin.controller.js';
 
 /** Also makes browsers reject strings that are assigned to `innerHTML` and similar properties (Trusted Types). */
@@ -21,10 +22,7 @@ const FILES: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the page at `/admin` from memory. The page needs no token; the routes of its data do. */
 export function serveAdminPage(app: NestFastifyApplication): void {
   let document: OpenAPIObject | undefined;
-  app.get(AdminController, { strict: false }).makeDocument = async () => {
-    const { openApiDocument } = await import('../openapi/document.js');
-    return (document ??= openApiDocument(app));
-  };
+  app.get(AdminController, { strict: false }).makeDocument = () => (document ??= openApiDocument(app));
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
   serveFiles(fastify, FILES, { 'content-security-policy': SECURITY_POLICY });
 }

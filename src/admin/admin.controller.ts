@@ -39,7 +39,7 @@ interface Status {
 @ApiExcludeController()
 export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
-  makeDocument!: () => Promise<OpenAPIObject>;
+  makeDocument!: () => OpenAPIObject;
   private readonly backups: () => Promise<Backups | null>;
 
   constructor(
@@ -56,7 +56,7 @@ export class AdminController {
 
   /** The OpenAPI document, even if `DOCS` does not publish it. */
   @Get('document')
-  document(): Promise<OpenAPIObject> {
+  document(): OpenAPIObject {
     return this.makeDocument();
   }
 

@@ -22,9 +22,18 @@ export interface DescribedError {
   readonly headers?: readonly HeaderName[];
 }
 
-/** The body of the response to an error. */
-export function exampleOf(error: Error): ErrorBody {
-  return errorResponse(error, REQUEST_ID_EXAMPLE).body;
+/**
+ * Describes an error status of an operation.
+ * @param errors of this status as the service throws them, by their names in the document
+ */
+export function described(
+  description: string,
+  errors: Readonly<Record<string, Error>>,
+  ...headers: HeaderName[]
+): DescribedError {
+  const examples: Record<string, ErrorBody> = {};
+  for (const [name, error] of Object.entries(errors)) examples[name] = errorResponse(error, REQUEST_ID_EXAMPLE).body;
+  return { status: Object.values(examples)[0]!.statusCode, description, examples, headers };
 }
 
 /**
@@ -32,7 +41,7 @@ export function exampleOf(error: Error): ErrorBody {
  * @param error as the feature throws it, with values for an example
  */
 export function describedError(error: ApiError, description: string): DescribedError {
-  return { status: error.getStatus(), description, examples: { [error.errorCode]: exampleOf(error) } };
+  return described(description, { [error.errorCode]: error });
 }
 
 /** Documents the errors of an operation, including the errors of all operations with a token. */
@@ -42,55 +51,36 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
 }
 
 function commonErrors(scope: string): readonly DescribedError[] {
-  const unavailable = exampleOf(overloaded('The storage cannot be reached at the moment; try again'));
-  const outcomeUnknown = exampleOf(new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN));
+  const absent = unauthenticated();
+  const expired = new InvalidTokenError('The token has expired');
+  const limited = tooManyRequests('subject', 10, 60, 42);
+  const unavailable = overloaded('The storage cannot be reached at the moment; try again');
+  const maintenance = inMaintenance();
+  const outcomeUnknown = new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
   return [
-    {
-      status: 401,
-      description: 'No valid token',
-      examples: {
-        absent: exampleOf(unauthenticated()),
-        expired: exampleOf(new InvalidTokenError('The token has expired')),
-      },
-      headers: ['WWW-Authenticate'],
-    },
-    {
-      status: 403,
-      description: `The token lacks the scope \`${scope}\``,
-      examples: { scope: exampleOf(forbidden([scope])) },
-      headers: ['WWW-Authenticate'],
-    },
-    {
-      status: 429,
-      description: 'The subject or the address sends too many requests; the operators of the service set the limits',
-      examples: { limited: exampleOf(tooManyRequests('subject', 10, 60, 42)) },
-      headers: ['Retry-After'],
-    },
-    { status: 500, description: 'The service failed', examples: { failed: exampleOf(standardError(500)) } },
-    {
-      status: 503,
-      description: scope.endsWith(':write')
-        ? 'The service or its database cannot be reached at the moment, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
-          'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
-          'repeated in each case; then the response has `Retry-After`'
-        : 'The service or its database cannot be reached at the moment',
-      examples: scope.endsWith(':write')
-        ? { unavailable, maintenance: exampleOf(inMaintenance()), outcomeUnknown }
-        : { unavailable },
-      headers: ['Retry-After'],
-    },
+    described('No valid token', { absent, expired }, 'WWW-Authenticate'),
+    described(`The token lacks the scope \`${scope}\``, { scope: forbidden([scope]) }, 'WWW-Authenticate'),
+    described(
+      'The subject or the address sends too many requests; the operators of the service set the limits',
+      { limited },
+      'Retry-After',
+    ),
+    described('The service failed', { failed: standardError(500) }),
+    scope.endsWith(':write')
+      ? described(
+          'The service or its database cannot be reached at the moment, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
+            'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
+            'repeated in each case; then the response has `Retry-After`',
+          { unavailable, maintenance, outcomeUnknown },
+          'Retry-After',
+        )
+      : described('The service or its database cannot be reached at the moment', { unavailable }, 'Retry-After'),
   ];
-}
-
-/** @param errors with this status, by name */
-function protocolError(status: number, description: string, errors: Readonly<Record<string, ApiError>>) {
-  const examples = Object.entries(errors).map(([name, error]) => [name, exampleOf(error)] as const);
-  return { status, description, examples: Object.fromEntries(examples) };
 }
 
 /** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  protocolError(400, messageOfStatus(400), {
+  described(messageOfStatus(400), {
     http: standardError(400),
     host: new ApiError(
       400,
@@ -98,15 +88,15 @@ const PROTOCOL_ERRORS: readonly DescribedError[] = [
       'The request must have exactly one Host header, with a host and perhaps a port',
     ),
   }),
-  protocolError(408, messageOfStatus(408), { late: standardError(408) }),
-  protocolError(413, 'The body is larger than 16 KiB', { large: standardError(413) }),
-  protocolError(417, 'The Expect header is not 100-continue', { expectation: standardError(417) }),
-  protocolError(431, 'The header fields are too large, or too many', {
+  described(messageOfStatus(408), { late: standardError(408) }),
+  described('The body is larger than 16 KiB', { large: standardError(413) }),
+  described('The Expect header is not 100-continue', { expectation: standardError(417) }),
+  described('The header fields are too large, or too many', {
     size: standardError(431),
     number: new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', 'The request has more than 2000 header fields'),
   }),
-  protocolError(501, 'The Transfer-Encoding is not chunked', { coding: standardError(501) }),
-  protocolError(505, 'The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: standardError(505) }),
+  described('The Transfer-Encoding is not chunked', { coding: standardError(501) }),
+  described('The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: standardError(505) }),
 ];
 
 /** Merges errors with the same status, since a document has one response for each. */

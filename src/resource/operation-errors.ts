@@ -5,7 +5,7 @@ import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
-import { type DescribedError, exampleOf } from '../openapi/documented-errors.js';
+import { described, type DescribedError } from '../openapi/documented-errors.js';
 import type { HeaderName } from '../openapi/header-fields.js';
 import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
@@ -14,16 +14,6 @@ import { invalidId, ResourceNotFoundError, StorageFullError } from './record-err
 import type { ResourceName } from './resource.js';
 
 type Errors = Readonly<Record<string, ApiError>>;
-
-/**
- * Describes an error status of an operation.
- * @param errors as the service throws them, by their names in the document
- */
-export function described(description: string, errors: Errors, ...headers: HeaderName[]): DescribedError {
-  const examples = Object.entries(errors).map(([name, error]) => [name, exampleOf(error)]);
-  const status = Object.values(errors)[0]!.getStatus();
-  return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'], headers };
-}
 
 const parameter = unknownParameter('limit');
 
@@ -92,16 +82,11 @@ export const KEY_ERRORS: readonly DescribedError[] = [
   described('Another request had this Idempotency-Key', { keyReused: keyReused() }),
 ];
 
-export const DISK_FULL: DescribedError = {
-  status: 507,
-  description: 'The volume of the database is full',
-  examples: { disk: exampleOf(new DiskFullError(undefined)) },
-};
+const disk = new DiskFullError(undefined);
+
+export const DISK_FULL = described('The volume of the database is full', { disk });
 
 export function storageFull({ plural, pluralText }: ResourceName): DescribedError {
-  return {
-    status: 507,
-    description: `As many ${pluralText} are stored as may be, or the volume of the database is full`,
-    examples: { full: exampleOf(new StorageFullError(plural)), ...DISK_FULL.examples },
-  };
+  const description = `As many ${pluralText} are stored as may be, or the volume of the database is full`;
+  return described(description, { full: new StorageFullError(plural), disk });
 }

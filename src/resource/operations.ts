@@ -2,7 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
-import { ApiErrors, type DescribedError } from '../openapi/documented-errors.js';
+import { ApiErrors, described, type DescribedError } from '../openapi/documented-errors.js';
 import {
   ApiIdempotencyKey,
   ApiReadConditions,
@@ -12,7 +12,6 @@ import {
 } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
 import {
-  described,
   DISK_FULL,
   EXCLUDED,
   invalidBody,

@@ -22,6 +22,7 @@ export class Preconditions {
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
   isNotModified(version: Version): boolean {
+    if (this.ifMatch === undefined && this.ifNoneMatch === undefined) return false;
     const etag = etagOf(version);
     if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) throw staleVersion();
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');

@@ -89,7 +89,7 @@ class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDel
   }
 }
 
-/** TypeORM sets dates of updates and deletes to `CURRENT_TIMESTAMP`, whatever default the driver declares. */
+/** Replaces `CURRENT_TIMESTAMP`, which TypeORM sets whatever the driver declares: it has whole seconds on SQLite. */
 function withMilliseconds(sql: string): string {
   return sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`);
 }

@@ -52,10 +52,11 @@ export function batchedWrites<Item extends Write, Result>(
       return (await Promise.all(items.map((item) => runAll([item])))).flat();
     }
   };
+  const runAlone = async (item: Item): Promise<Result> => onlyResult(await runAll([item]));
+  if (!isShared) return (item) => writeOnce(dataSource, item.key, () => runAlone(item));
   const { busyTimeout: timeout } = engineOf(dataSource);
   const batcher = new Batcher<Item, Result>(runAll, { kind: 'write', maxBatchSize: LARGEST_WRITE, timeout });
-  const run = async (item: Item): Promise<Result> => (isShared ? batcher.load(item) : onlyResult(await runAll([item])));
-  return (item) => writeOnce(dataSource, item.key, () => run(item));
+  return (item) => writeOnce(dataSource, item.key, () => batcher.load(item));
 }
 
 /** Tells whether a write has found its record and was not rejected. */
