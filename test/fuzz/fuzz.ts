@@ -3,7 +3,6 @@ import { onServer, type PostgresServer } from '../support/postgres/postgres-serv
 import { escapedBytes } from './message.js';
 import { fuzzModel, ModelViolation } from './model.js';
 import { fuzzRaw, RawViolation } from './raw.js';
-import { reproduce } from './raw-reproduction.js';
 import { type ProvideDatabase, ServiceUnderTest } from './service-under-test.js';
 
 export type Part = 'raw' | 'model';
@@ -58,11 +57,8 @@ async function reportViolation(
   if (!isModel && !(error instanceof RawViolation)) throw error;
   report(`${part}: FAILED, seed ${seed}, ${error.message}`);
   if (isModel) return progress?.(error.history);
-  progress?.('Looking for the shortest way to see it');
-  const { violation, scripts } = await reproduce(services, error);
-  const { tokens } = await services.start();
-  progress?.(`${part}: ${violation}`);
-  for (const { messages, end } of scripts.slice(0, 3)) {
+  const tokens = await services.tokens;
+  for (const { messages, end } of error.suspects.slice(0, 3)) {
     const lines = messages.map(({ bytes }) => escapedBytes(bytes, tokens));
     progress?.(`  ${[...lines, `(then: ${end})`].join('\n  ')}`);
   }

@@ -7,7 +7,7 @@
  *   npm run fuzz -- --engine postgres              on a PostgreSQL server of its own
  *
  * One line of counts for each part goes to stdout, the progress to stderr. A violation ends it with 1; the seed and the
- * shortest requests that show it are printed, and belong in regressions.ts.
+ * requests that show it are printed. The ones that are needed belong in regressions.ts.
  */
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../support/postgres/postgres-server.js';

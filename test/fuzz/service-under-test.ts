@@ -23,8 +23,8 @@ export type ProvideDatabase = (() => Promise<string>) | undefined;
 /** Starts built services on new databases, and ends them. */
 export class ServiceUnderTest {
   private readonly started = new Map<ServiceProcess, string>();
-  /** Shared by all services, so that scripts can be played on another service. */
-  private readonly tokens = tokens();
+  /** Shared by all services. */
+  readonly tokens = tokens();
 
   constructor(
     private readonly environment: Environment,
