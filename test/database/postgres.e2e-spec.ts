@@ -6,7 +6,7 @@ import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
-import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
+import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
@@ -142,17 +142,6 @@ describePostgres('a transaction', () => {
     expect(await list.query(LIMITS, [])).toEqual([{ ...limits, idle: '301s' }]);
     list.close();
     expect(await dataSource.query(LIMITS)).toEqual([{ lock: '0', statement: '0', idle: '0' }]);
-  });
-
-  it('whose connection breaks before its COMMIT is sent is unavailable, and its outcome is known', async () => {
-    const broken = transaction(dataSource, async (tx) => {
-      await tx.sql`UPDATE notes SET name = 'broken' WHERE id = 2`;
-      const [session] = await tx.sql<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`;
-      await onServer(url, (client) => client.query('SELECT pg_terminate_backend($1)', [session.pid]));
-      await sleep(100);
-    });
-    await expect(broken).rejects.toThrow(ConnectionLostError);
-    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
   });
 
   it('that holds a connection, like all others, does not delay a check of the database', async () => {
