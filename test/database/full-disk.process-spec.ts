@@ -5,6 +5,8 @@ import { expectKept, Ledger } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 
+/** Bytes: room for the tables, and for hundreds of records. */
+const SIZE = 400 * 1024;
 const LONGEST_WISH = 255;
 
 /** Posts the longest cookies, a few at a time, until the service has rejected 20 of them in a row. */
@@ -36,19 +38,23 @@ async function expectReads(client: Client, { acknowledged }: Ledger): Promise<vo
   expect((await client.get(`/cookies/${id}`)).body.wish).toBe(wish);
 }
 
-/** Deletes the `count` oldest cookies. */
+/** Deletes the `count` oldest cookies, a few at a time. */
 async function deleteOldest(client: Client, { acknowledged }: Ledger, count: number): Promise<void> {
-  for (const [wish, id] of [...acknowledged].slice(0, count)) {
-    expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
-    acknowledged.delete(wish);
-  }
+  const oldest = [...acknowledged].slice(0, count).values();
+  const deleteNext = async (): Promise<void> => {
+    for (const [wish, id] of oldest) {
+      expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      acknowledged.delete(wish);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, deleteNext));
 }
 
 const onSmallVolume = SmallVolume.mountable ? it : it.skip;
 const skipped = SmallVolume.mountable ? '' : ' (skipped: this user may not mount a volume)';
 
 function onVolume(test: (site: Site, folder: string, volume: SmallVolume) => Promise<void>): () => Promise<void> {
-  return () => SmallVolume.use((volume) => Site.use((site) => test(site, volume.folder, volume)));
+  return () => SmallVolume.use((volume) => Site.use((site) => test(site, volume.folder, volume)), SIZE);
 }
 
 describe('a full disk', () => {
