@@ -196,10 +196,10 @@ describe('the data layer, used by a module without special code for it', () => {
     alone = undefined;
   });
 
-  it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 1 000 concurrent operations', async () => {
+  it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 500 concurrent operations', async () => {
     const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
     const posts = Array.from({ length: 200 }, (_, index) => client.post({ ...COOKIE, wish: `wish ${index}` }));
-    const outcome = await stress(dataSource, file, 1000);
+    const outcome = await stress(dataSource, file, 500);
     expect(outcome).toEqual({ unexpected: [], lost: [], ghosts: [], dirty: [] });
     const answers = await Promise.all(posts);
     expect(answers.filter(({ status }) => status !== 201)).toEqual([]);
