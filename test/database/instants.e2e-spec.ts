@@ -1,10 +1,6 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { Logger } from '@nestjs/common';
-import { migrate } from '../../src/database/schema/migrations.js';
-import { createDataSource } from '../../src/database/data-source.js';
-import { loadConfig } from '../../src/config/config.js';
 import { describeEngines, type EngineName, createDatabase, dropDatabases, serverUrl } from '../support/engine.js';
 import { projectModule } from '../support/faults/preloaded.js';
 import { onServer } from '../support/postgres/postgres-server.js';
@@ -77,7 +73,6 @@ describeEngines('an instant', (engine: EngineName) => {
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));
-  beforeAll(() => Logger.overrideLogger(false));
   afterAll(dropDatabases);
 
   async function inZone(TZ: string, environment: Record<string, string>): Promise<Told> {
@@ -108,16 +103,5 @@ describeEngines('an instant', (engine: EngineName) => {
     });
     const { found, json } = await inZone('America/New_York', { MIGRATE: 'true' });
     expect({ found, json }).toEqual({ found: stored, json: stored });
-  });
-
-  it('makes a migration that can be reverted', async () => {
-    const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
-    await dataSource.initialize();
-    await migrate(dataSource);
-    const names = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
-    const later = names.slice(names.indexOf('KeepInstants1790000110000'));
-    for (const _ of later) await dataSource.undoLastMigration();
-    expect(await migrate(dataSource)).toEqual(later);
-    await dataSource.destroy();
   });
 });
