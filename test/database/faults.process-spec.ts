@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -12,18 +13,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
+import { projectModule } from '../support/faults/preloaded.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let folder: string;
 let file: string;
-let processes: ServiceProcess[];
 let services: Service[];
 
 // Nest logs each start that fails.
@@ -33,12 +35,10 @@ beforeEach(() => {
   folder = temporaryFolder();
   chmodSync(folder, 0o755);
   file = join(folder, 'cookies.sqlite');
-  processes = [];
   services = [];
 });
 
 afterEach(async () => {
-  await Promise.all(processes.map((service) => service.end('SIGKILL')));
   await Promise.all(services.map((service) => service.stop()));
   chmodSync(folder, 0o755);
   rmSync(folder, { recursive: true, force: true });
@@ -52,6 +52,18 @@ async function started(environment: Environment = {}): Promise<Service> {
 }
 
 const asOrdinaryUser = canRunAsOrdinaryUser() ? it : it.skip;
+
+/** Opens each path of `PATHS` as the service does, and prints the errors. */
+const OPENS_PATHS = `
+  import { loadConfig } from '${projectModule('dist/src/config/config.js')}';
+  import { createDataSource } from '${projectModule('dist/src/database/data-source.js')}';
+  const { PATHS, JWT_SECRET } = process.env;
+  const errors = [];
+  for (const path of JSON.parse(PATHS)) {
+    const dataSource = await createDataSource(loadConfig({ DATABASE_URL: 'sqlite:' + path, JWT_SECRET }));
+    await dataSource.initialize().then(() => errors.push('none'), (error) => errors.push(String(error)));
+  }
+  console.log(JSON.stringify(errors));`;
 
 const makeDatabase = (): void => {
   const database = openDatabase(file);
@@ -109,34 +121,29 @@ describe('a database file that cannot be used stops the start', () => {
     }
   });
 
-  asOrdinaryUser.each<[circumstance: string, place: string, prepare: () => void, fault: RegExp]>([
-    [
-      'it is read-only',
-      'cookies.sqlite',
-      () => {
-        makeDatabase();
-        chmodSync(file, 0o444);
-      },
-      /is read-only/,
-    ],
-    ['its folder may not be written', 'cookies.sqlite', () => undefined, /cannot be opened.*may write there/],
-    [
-      'its folder is missing and may not be made',
-      'missing/cookies.sqlite',
-      () => undefined,
-      /permission denied|may write there/,
-    ],
-  ])('when %s', async (_circumstance, place, prepare, fault) => {
-    prepare();
-    chmodSync(folder, 0o555);
-    const path = join(folder, place);
-    const service = ServiceProcess.spawn(folder, { DATABASE_URL: `sqlite:${path}` }, ORDINARY_USER);
-    processes.push(service);
-    expect(await service.exit()).toBe(1);
-    expect(service.output).toContain(path);
-    expect(service.output).toMatch(fault);
-    expect(service.output).not.toMatch(/^ +at /m);
-  });
+  asOrdinaryUser(
+    'when it is read-only, or its folder may not be written, or is missing and may not be made',
+    async () => {
+      makeDatabase();
+      chmodSync(file, 0o444);
+      chmodSync(folder, 0o555);
+      const faults: [path: string, fault: RegExp][] = [
+        [file, /is read-only/],
+        [join(folder, 'new.sqlite'), /cannot be opened.*may write there/],
+        [join(folder, 'missing/cookies.sqlite'), /permission denied|may write there/],
+      ];
+      const { JWT_SECRET } = environmentIn(folder);
+      const env = { PATHS: JSON.stringify(faults.map(([path]) => path)), JWT_SECRET };
+      const args = ['--input-type=module', '-e', OPENS_PATHS];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { ...ORDINARY_USER, cwd: folder, env });
+      const messages = JSON.parse(stdout) as string[];
+      for (const [index, [path, fault]] of faults.entries()) {
+        expect(messages[index]).toMatch(/^DatabaseStartError: /);
+        expect(messages[index]).toContain(path);
+        expect(messages[index]).toMatch(fault);
+      }
+    },
+  );
 
   it('but not when its lock is released in time', async () => {
     makeDatabase();
@@ -181,8 +188,7 @@ describe('a COMMIT that fails with an I/O error', () => {
   const where = canLimitFileSize ? it : it.skip;
 
   where('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
-    const service = await ServiceProcess.start(folder);
-    processes.push(service);
+    await using service = await ServiceProcess.start(folder);
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     // A limit below the size of the WAL.

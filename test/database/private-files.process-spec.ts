@@ -13,10 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../support/command.js';
-import { temporaryFolder } from '../support/service.js';
+import { startService, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -43,15 +42,9 @@ describe('the files of a started service', () => {
   const FILES = ['cookies.sqlite', 'cookies.sqlite-shm', 'cookies.sqlite-wal'];
 
   const filesWhileRunning = async (path: string, environment: object = {}): Promise<Record<string, string>> => {
-    const service = await ServiceProcess.start(folder, {
-      DATABASE_URL: `sqlite:${join(folder, path, 'cookies.sqlite')}`,
-      ...environment,
-    });
-    try {
-      return modesIn(path);
-    } finally {
-      await service.end();
-    }
+    const DATABASE_URL = `sqlite:${join(folder, path, 'cookies.sqlite')}`;
+    await using _service = await startService({ DATABASE_URL, ...environment });
+    return modesIn(path);
   };
 
   it('and the folders that it makes are readable by its user only', async () => {

@@ -1,10 +1,8 @@
 import type { Environment } from '../../src/config/config.js';
-import { onServer, type PostgresServer } from '../support/postgres/postgres-server.js';
 import { escapedBytes } from './message.js';
 import { fuzzModel, ModelViolation } from './model.js';
 import { fuzzRaw, RawViolation } from './raw.js';
-import { reproduce } from './raw-reproduction.js';
-import { type ProvideDatabase, ServiceUnderTest } from './service-under-test.js';
+import { ServiceUnderTest } from './service-under-test.js';
 
 export type Part = 'raw' | 'model';
 
@@ -15,8 +13,6 @@ export interface FuzzOptions {
   /** Concurrent clients of the model. */
   readonly clients: number;
   readonly parts: readonly Part[];
-  /** A PostgreSQL server, instead of SQLite. */
-  readonly server?: PostgresServer;
   readonly progress?: (text: string) => void;
   /** Receives one line for each part. */
   readonly report: (text: string) => void;
@@ -32,7 +28,7 @@ const MODEL: Environment = { COOKIES_CAPACITY: String(MODEL_CAPACITY) };
 export async function fuzz(options: FuzzOptions): Promise<boolean> {
   let passed = true;
   for (const part of options.parts) {
-    const services = new ServiceUnderTest(part === 'raw' ? RAW : MODEL, databases(options.server));
+    const services = new ServiceUnderTest(part === 'raw' ? RAW : MODEL);
     try {
       const requests = Math.ceil(options.requests / options.parts.length);
       const run = { ...options, requests, capacity: MODEL_CAPACITY };
@@ -58,26 +54,11 @@ async function reportViolation(
   if (!isModel && !(error instanceof RawViolation)) throw error;
   report(`${part}: FAILED, seed ${seed}, ${error.message}`);
   if (isModel) return progress?.(error.history);
-  progress?.('Looking for the shortest way to see it');
-  const { violation, scripts } = await reproduce(services, error);
-  const { tokens } = await services.start();
-  progress?.(`${part}: ${violation}`);
-  for (const { messages, end } of scripts.slice(0, 3)) {
+  const tokens = await services.tokens;
+  for (const { messages, end } of error.suspects.slice(0, 3)) {
     const lines = messages.map(({ bytes }) => escapedBytes(bytes, tokens));
     progress?.(`  ${[...lines, `(then: ${end})`].join('\n  ')}`);
   }
-}
-
-let databasesMade = 0;
-
-function databases(server: PostgresServer | undefined): ProvideDatabase {
-  if (server === undefined) return undefined;
-  return async () => {
-    databasesMade += 1;
-    const name = `fuzz_${databasesMade}`;
-    await onServer(server.url(), (client) => client.query(`CREATE DATABASE ${name}`));
-    return server.url(name);
-  };
 }
 
 function sentence(counts: Record<string, number>): string {

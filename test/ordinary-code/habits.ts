@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import {
   Column,
   CreateDateColumn,
@@ -13,14 +12,6 @@ import {
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
-import { migrate } from '../../src/database/schema/migrations.js';
-import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
-
-/** Milliseconds that a transaction of the habits may last. */
-export const TRANSACTION_TIMEOUT = 1000;
 
 @Entity('shelves')
 export class Shelf {
@@ -91,47 +82,4 @@ export const count = ({ items, name }: Context) => items.countBy({ name: Like(`$
 export async function stored(items: Repository<Item>, values: Partial<Item>): Promise<Item> {
   const { identifiers } = await items.insert(values);
   return items.findOneByOrFail({ id: identifiers[0]!['id'] as number });
-}
-
-/** Expects equal outcomes of ordinary TypeORM code on both engines. */
-export function describeHabits(title: string, habits: Habits): void {
-  describeEngines(title, (engine) => {
-    let dataSource: DataSource;
-
-    beforeAll(async () => {
-      Logger.overrideLogger(false);
-      const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
-      const environment = environmentIn(temporaryFolder(), {
-        DATABASE_TRANSACTION_TIMEOUT: String(TRANSACTION_TIMEOUT),
-        ...url,
-      });
-      dataSource = await createDataSource(loadConfig(environment), [Shelf, Item]);
-      await dataSource.initialize();
-      await migrate(dataSource);
-      await dataSource.driver.createSchemaBuilder().build();
-    });
-
-    afterAll(async () => {
-      await dataSource.destroy();
-      await dropDatabases();
-    });
-
-    it('the entities are equal to the schema they made', async () => {
-      expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);
-    });
-
-    it.each(Object.entries(habits).map(([what, [habit, expected]], index) => ({ what, habit, expected, index })))(
-      '$what',
-      async ({ habit, expected, index }) => {
-        const items = dataSource.getRepository(Item);
-        const shelves = dataSource.getRepository(Shelf);
-        const outcome = await habit({ dataSource, items, shelves, name: `habit ${index}` }).catch(
-          (error: unknown) => error,
-        );
-        if (typeof expected === 'function') expect(outcome).toBeInstanceOf(expected);
-        else if (outcome instanceof Error && typeof expected === 'string') expect(outcome.message).toContain(expected);
-        else expect(outcome).toEqual(expected);
-      },
-    );
-  });
 }

@@ -4,17 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test, type TestingModuleBuilder } from '@nestjs/testing';
-import { JwtService } from '@nestjs/jwt';
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import { SignJWT } from 'jose';
 import type { MigrationInterface } from 'typeorm';
-import { createApp } from '../../src/app.js';
-import { AppModule } from '../../src/app.module.js';
-import { type Config, type Environment, loadConfig } from '../../src/config/config.js';
-import { SETTINGS } from '../../src/features.js';
-import { createDataSource } from '../../src/database/data-source.js';
-import { migrate } from '../../src/database/schema/migrations.js';
-import { ManagementServer } from '../../src/management/management-server.js';
-import { databaseUrlFor, provideDatabase } from './engine.js';
+import type { Config, Environment } from '../../src/config/config.js';
+import { databaseUrlFor } from './engine.js';
 
 /** The secret for the tokens of all test services. */
 export const SECRET = randomBytes(32).toString('base64url');
@@ -55,48 +49,25 @@ export function environmentIn(folder: string, environment: Environment = {}): En
   };
 }
 
-/**
- * Starts the service in this process through the Nest testing module, with the same parts as `main.ts`.
- * @param environment variables that differ from those of a test
- * @param modules further modules, as a team would add them
- * @param migrations of these modules
- * @param override replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does
- */
-export async function startService(
-  environment: Environment = {},
-  modules: (Type | DynamicModule)[] = [],
-  migrations: readonly MigrationInterface[] = [],
-  override: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder = (module) => module,
-): Promise<Service> {
-  // Removed only after the application is closed, because closing writes to the database.
-  const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-  await provideDatabase(folder);
-  // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.
-  const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
-  if (migrations.length > 0) await runMigrations(config, migrations);
-  const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
-  const module = await override(builder, config).compile();
-  const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
-  await app.listen({ host: config.host, port: config.port });
-  const stop = async (): Promise<void> => {
-    await app.close();
-    remove(folder);
-  };
-  const { url: managementUrl } = app.get(ManagementServer, { strict: false });
-  return { app, url: await app.getUrl(), managementUrl, folder, stop, [Symbol.asyncDispose]: stop };
-}
+/** The arguments of `startService`. */
+export type StartArguments = [
+  /** Variables that differ from those of a test. */
+  environment?: Environment,
+  /** Further modules, as a team would add them. */
+  modules?: (Type | DynamicModule)[],
+  /** Migrations of these modules. */
+  migrations?: readonly MigrationInterface[],
+  /** Replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does. */
+  override?: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder,
+];
 
-/** Runs the migrations of the service and the given ones, as from one folder. */
-async function runMigrations(config: Config, migrations: readonly MigrationInterface[]): Promise<void> {
-  const dataSource = await (await createDataSource(config)).initialize();
-  try {
-    await migrate(dataSource);
-    await dataSource.transaction(async ({ queryRunner }) => {
-      for (const migration of migrations) await migration.up(queryRunner!);
-    });
-  } finally {
-    await dataSource.destroy();
-  }
+/**
+ * Starts the service in this process through the Nest testing module, with the same parts as `main.ts`. The first call
+ * loads the application, which takes a second. Many specs need only other parts of this file.
+ */
+export async function startService(...args: StartArguments): Promise<Service> {
+  const { startInProcess } = await import('./start-in-process.js');
+  return startInProcess(...args);
 }
 
 export interface TokenOptions {
@@ -114,7 +85,13 @@ export function token({
   secret = SECRET,
   expiresIn = 3600,
 }: TokenOptions = {}): Promise<string> {
-  return new JwtService().signAsync({ scope }, { secret, subject, expiresIn });
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ scope })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject(subject)
+    .setIssuedAt(now)
+    .setExpirationTime(now + expiresIn)
+    .sign(Buffer.from(secret));
 }
 
 export interface Answer {

@@ -4,13 +4,10 @@
  *   npm run mutants                                  every mutant of test/mutants
  *   npm run mutants -- --only http --only lists      mutants of some files, or one: --only http/<id>
  *   npm run mutants -- --from sqlite/<id>            this mutant and the next: continues an interrupted run
- *   npm run mutants -- --sample 10 --seed 2026-11-22 ten mutants, equal for equal seeds
- *   npm run mutants -- --processes 2                 two at a time
  *   npm run mutants -- --list                        prints names and promises, and runs nothing
  *
  * One line for each mutant goes to stdout. The program ends with 1 when a mutant survives or is not valid.
  */
-import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { type LocatedMutant, Locator, type Mutant, readMutants } from './mutant.js';
 import { type Result, Trial } from './trial.js';
@@ -22,46 +19,32 @@ function readArguments() {
     options: {
       only: { type: 'string', multiple: true, default: [] },
       from: { type: 'string' },
-      sample: { type: 'string', default: '9999' },
-      seed: { type: 'string', default: '1' },
-      processes: { type: 'string', default: '1' },
       list: { type: 'boolean', default: false },
     },
   });
-  for (const name of ['sample', 'processes'] as const) {
-    if (!/^[1-9]\d{0,3}$/.test(values[name])) throw new Error(`--${name} must be a number from 1 to 9999`);
-  }
   return values;
 }
 
-function chosen(mutants: readonly Mutant[], { only, from, sample, seed }: ReturnType<typeof readArguments>): Mutant[] {
+function chosen(mutants: readonly Mutant[], { only, from }: ReturnType<typeof readArguments>): Mutant[] {
   const fits = (name: string, mutant: Mutant): boolean => mutant.name === name || mutant.name.startsWith(`${name}/`);
   const unknown = [...only, from].find((name) => name !== undefined && !mutants.some((mutant) => fits(name, mutant)));
   if (unknown !== undefined) throw new Error(`There is no mutant ${unknown}; --list names them`);
   const first = from === undefined ? 0 : mutants.findIndex((mutant) => fits(from, mutant));
-  const named = mutants.slice(first).filter((mutant) => only.length === 0 || only.some((name) => fits(name, mutant)));
-  if (named.length <= Number(sample)) return named;
-  const rank = ({ name }: Mutant): string => createHash('sha256').update(`${seed}\0${name}`).digest('hex');
-  return named.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)).slice(0, Number(sample));
+  return mutants.slice(first).filter((mutant) => only.length === 0 || only.some((name) => fits(name, mutant)));
 }
 
-/** Tries all mutants with this many processes. */
-async function tryAll(mutants: readonly LocatedMutant[], locator: Locator, processes: number): Promise<void> {
-  const waiting = [...mutants];
+async function tryAll(mutants: readonly LocatedMutant[], locator: Locator): Promise<void> {
   const counts = { killed: 0, survived: 0, invalid: 0 };
-  const work = async (): Promise<void> => {
-    const trial = await Trial.create(ROOT, locator);
-    try {
-      for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-        const result = await trial.try(mutant);
-        counts[result.outcome] += 1;
-        report(mutant, result);
-      }
-    } finally {
-      await trial.stop();
+  const trial = await Trial.create(ROOT, locator);
+  try {
+    for (const mutant of mutants) {
+      const result = await trial.try(mutant);
+      counts[result.outcome] += 1;
+      report(mutant, result);
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(processes, mutants.length) }, work));
+  } finally {
+    await trial.stop();
+  }
   console.log(`${mutants.length} mutants: ${JSON.stringify(counts)}`);
 }
 
@@ -83,7 +66,7 @@ async function main(): Promise<void> {
       report(mutant, { outcome: 'invalid', reason: (error as Error).message });
     }
   }
-  await tryAll(located, locator, Number(values.processes));
+  await tryAll(located, locator);
 }
 
 // The end of the program removes the copies.

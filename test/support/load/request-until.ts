@@ -1,11 +1,6 @@
 import { HttpClient, jsonFields } from '../http-client.js';
 import { COOKIE, token } from '../service.js';
 
-export interface RequestUntilOptions {
-  /** Receives the status of every response (0 without one) and its milliseconds. */
-  readonly onResponse?: (status: number, milliseconds: number) => void;
-}
-
 const ROUND: readonly [string, string, unknown?][] = [
   ['POST', '/cookies', COOKIE],
   ['GET', '/cookies/1'],
@@ -22,7 +17,6 @@ export async function requestUntil(
   signal: AbortSignal,
   service: { readonly url: string },
   clients: number,
-  { onResponse }: RequestUntilOptions = {},
 ): Promise<Map<string, number>> {
   const bearer = await token();
   const client = new HttpClient(service.url, { connections: clients });
@@ -37,9 +31,7 @@ export async function requestUntil(
   const run = async (first: number): Promise<void> => {
     for (let index = first; !signal.aborted; index++) {
       const [method, path, body] = ROUND[index % ROUND.length]!;
-      const began = performance.now();
       const status = await send(method, path, body);
-      onResponse?.(status, performance.now() - began);
       counts.set(`${method} ${status}`, (counts.get(`${method} ${status}`) ?? 0) + 1);
     }
   };

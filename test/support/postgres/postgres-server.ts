@@ -163,9 +163,8 @@ export class PostgresServer {
     try {
       await client.connect();
       return true;
-    } catch (error) {
-      // The server has rejected a connection without TLS, so it responds.
-      return (error as { code?: string }).code === '28000';
+    } catch {
+      return false;
     } finally {
       await client.end().catch(() => undefined);
     }

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseUnavailableError } from '../../src/database/errors.js';
-import { count, describeHabits, Item, TRANSACTION_TIMEOUT } from './habits.js';
+import { count, type Habits, Item } from './habits.js';
 
 const boom = new Error('changed my mind');
 
-describeHabits('transactions and SQL of ordinary TypeORM code', {
+export const TRANSACTIONS: Habits = {
   // Transactions.
   'transaction() commits': [
     async (context) => {
@@ -68,10 +66,6 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
     },
     1,
   ],
-  'BEGIN through dataSource.query is rejected': [
-    ({ dataSource }) => dataSource.query('BEGIN'),
-    'Without its own query runner',
-  ],
   'a query runner released inside a transaction undoes it': [
     async (context) => {
       const runner = context.dataSource.createQueryRunner();
@@ -89,19 +83,6 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
       return runner.query('SELECT 1');
     },
     'Query runner already released',
-  ],
-  'a transaction past its time-out is rolled back, and rejects as unavailable with the reason': [
-    async (context) => {
-      const { dataSource, name } = context;
-      const late = dataSource.transaction(async (manager) => {
-        await manager.insert(Item, { name });
-        await sleep(TRANSACTION_TIMEOUT + 200);
-        await manager.insert(Item, { name: `${name} late` });
-      });
-      const error = await late.catch((reason: Error) => reason);
-      return [error instanceof DatabaseUnavailableError && error.message, await count(context)];
-    },
-    [`The transaction took longer than ${TRANSACTION_TIMEOUT} ms and was rolled back`, 0],
   ],
   'a save that is not awaited becomes no transaction of its own': [
     async (context) => {
@@ -179,4 +160,4 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
     },
     [{ big: 4 }],
   ],
-});
+};

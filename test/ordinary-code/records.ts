@@ -1,7 +1,7 @@
 import { QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
-import { count, describeHabits, type Item } from './habits.js';
+import { count, type Habits, type Item } from './habits.js';
 
-describeHabits('records of ordinary TypeORM code', {
+export const RECORDS: Habits = {
   // Writes and reads.
   'insert() keeps a given id, and the next one is beyond it': [
     async ({ items, name }) => {
@@ -144,4 +144,4 @@ describeHabits('records of ordinary TypeORM code', {
     },
     0,
   ],
-});
+};

@@ -1,12 +1,7 @@
-import { Logger } from '@nestjs/common';
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
-import { describeEngines, createDatabase, dropDatabases, type EngineName } from '../support/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
 
 @Entity('samples')
-class Sample {
+export class Sample {
   @PrimaryGeneratedColumn()
   id!: number;
 
@@ -44,7 +39,7 @@ const stores = (values: object) => async (samples: Repository<Sample>) => {
 };
 
 /** The rows of the table "Where the engines differ" in `docs/typeorm.md`. */
-const DIFFERENCES: Difference[] = [
+export const DIFFERENCES: readonly Difference[] = [
   { what: 'a text beyond its length', habit: stores({ text: 'too long' }), sqlite: ['too long'], postgres: REJECTED },
   { what: 'a number beyond its type', habit: stores({ small: 70_000 }), sqlite: [70_000], postgres: REJECTED },
   { what: 'a text for a number', habit: stores({ small: 'x' }), sqlite: ['x'], postgres: REJECTED },
@@ -140,28 +135,3 @@ const DIFFERENCES: Difference[] = [
     postgres: [],
   },
 ];
-
-describeEngines('where the engines differ', (engine: EngineName) => {
-  let dataSource: DataSource;
-
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    const folder = temporaryFolder();
-    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`differences_${process.pid}`) };
-    dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), ...url }), [Sample]);
-    await dataSource.initialize();
-    await dataSource.driver.createSchemaBuilder().build();
-  });
-
-  beforeEach(() => dataSource.getRepository(Sample).createQueryBuilder().delete().execute());
-
-  afterAll(async () => {
-    await dataSource.destroy();
-    await dropDatabases();
-  });
-
-  it.each(DIFFERENCES)('$what', async ({ habit, [engine]: expected }) => {
-    const outcome = await habit(dataSource.getRepository(Sample), dataSource).catch((error: unknown) => error);
-    expect(outcome).toEqual(expected);
-  });
-});

@@ -2,28 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MoreThan, TypeORMError } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
 import { committed, openSnapshot, transaction } from '../../src/database/engine.js';
-import { count, describeHabits, type Habit, stored } from './habits.js';
+import { count, type Habit, type Habits, stored } from './habits.js';
 
 /** PostgreSQL rounds a decimal half away from zero (https://www.postgresql.org/docs/current/datatype-numeric.html). */
 const ROUNDED: readonly [given: string | number, stored: string][] = [
   ['1.005', '1.01'],
-  ['1.0049999', '1.00'],
   ['-1.005', '-1.01'],
   ['-0.004', '0.00'],
   ['9.995', '10.00'],
   ['.5', '0.50'],
-  ['5.', '5.00'],
   [' +1.5 ', '1.50'],
   ['1.25e1', '12.50'],
-  ['12345e-3', '12.35'],
   [1e-7, '0.00'],
   [0.1 + 0.2, '0.30'],
-  [-2.675, '-2.68'],
   ['99999999.99', '99999999.99'],
   ['0.12345678901234567890', '0.12'],
 ];
 
-describeHabits('types of ordinary TypeORM code', {
+export const TYPES: Habits = {
   'a uuid is generated': [
     async ({ shelves, name }) => /^[0-9a-f-]{36}$/.test((await shelves.save({ label: name })).id),
     true,
@@ -219,7 +215,7 @@ describeHabits('types of ordinary TypeORM code', {
     },
     true,
   ],
-});
+};
 
 /** Checks that each date is the current time, with milliseconds. @returns the first wrong date */
 async function areMomentsOfNow(take: (round: number) => Promise<Date>): Promise<true | Date> {

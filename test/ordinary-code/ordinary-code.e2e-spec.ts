@@ -1,0 +1,64 @@
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+import { DIFFERENCES, Sample } from './differences.js';
+import { Item, Shelf } from './habits.js';
+import { RECORDS } from './records.js';
+import { TRANSACTIONS } from './transactions.js';
+import { TYPES } from './types.js';
+
+describeEngines('ordinary TypeORM code', (engine) => {
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
+    const config = loadConfig(environmentIn(temporaryFolder(), { ...url }));
+    dataSource = await createDataSource(config, [Shelf, Item, Sample]);
+    await dataSource.initialize();
+    await migrate(dataSource);
+    await dataSource.driver.createSchemaBuilder().build();
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await dropDatabases();
+  });
+
+  it('has entities that are equal to the schema they made', async () => {
+    expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);
+  });
+
+  describe.each(Object.entries({ records: RECORDS, transactions: TRANSACTIONS, types: TYPES }))(
+    '%s',
+    (group, habits) => {
+      it.each(Object.entries(habits).map(([what, [habit, expected]], index) => ({ what, habit, expected, index })))(
+        '$what',
+        async ({ habit, expected, index }) => {
+          const items = dataSource.getRepository(Item);
+          const shelves = dataSource.getRepository(Shelf);
+          const outcome = await habit({ dataSource, items, shelves, name: `${group} ${index}` }).catch(
+            (error: unknown) => error,
+          );
+          if (typeof expected === 'function') expect(outcome).toBeInstanceOf(expected);
+          else if (outcome instanceof Error && typeof expected === 'string')
+            expect(outcome.message).toContain(expected);
+          else expect(outcome).toEqual(expected);
+        },
+      );
+    },
+  );
+
+  describe('where the engines differ', () => {
+    beforeEach(() => dataSource.getRepository(Sample).createQueryBuilder().delete().execute());
+
+    it.each(DIFFERENCES)('$what', async ({ habit, [engine]: expected }) => {
+      const outcome = await habit(dataSource.getRepository(Sample), dataSource).catch((error: unknown) => error);
+      expect(outcome).toEqual(expected);
+    });
+  });
+});
