@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { changeLogIn } from '../fuzz/change-log.js';
+import { sqliteChangeLog } from '../fuzz/change-log.js';
 import { LogBook } from '../fuzz/log-book.js';
 import { lastWords } from '../fuzz/service-under-test.js';
 import { token } from '../support/service.js';
@@ -96,7 +96,7 @@ class Watch {
 
   async during(seconds: number): Promise<AttackResult> {
     const { service, pid, attack, log } = this;
-    const changes = changeLogIn(this.folder);
+    const changes = sqliteChangeLog(this.folder);
     // The first requests of a process are slow even without an attack.
     await this.use(3);
     const quiet = await this.use(Math.max(10, seconds / 4));

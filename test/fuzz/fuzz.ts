@@ -1,8 +1,9 @@
 import type { Environment } from '../../src/config/config.js';
+import { onServer, type PostgresServer } from '../support/postgres/postgres-server.js';
 import { escapedBytes } from './message.js';
 import { fuzzModel, ModelViolation } from './model.js';
 import { fuzzRaw, RawViolation } from './raw.js';
-import { ServiceUnderTest } from './service-under-test.js';
+import { type ProvideDatabase, ServiceUnderTest } from './service-under-test.js';
 
 export type Part = 'raw' | 'model';
 
@@ -13,6 +14,8 @@ export interface FuzzOptions {
   /** Concurrent clients of the model. */
   readonly clients: number;
   readonly parts: readonly Part[];
+  /** A PostgreSQL server, instead of SQLite. */
+  readonly server?: PostgresServer;
   readonly progress?: (text: string) => void;
   /** Receives one line for each part. */
   readonly report: (text: string) => void;
@@ -28,7 +31,7 @@ const MODEL: Environment = { COOKIES_CAPACITY: String(MODEL_CAPACITY) };
 export async function fuzz(options: FuzzOptions): Promise<boolean> {
   let passed = true;
   for (const part of options.parts) {
-    const services = new ServiceUnderTest(part === 'raw' ? RAW : MODEL);
+    const services = new ServiceUnderTest(part === 'raw' ? RAW : MODEL, databases(options.server));
     try {
       const requests = Math.ceil(options.requests / options.parts.length);
       const run = { ...options, requests, capacity: MODEL_CAPACITY };
@@ -59,6 +62,18 @@ async function reportViolation(
     const lines = messages.map(({ bytes }) => escapedBytes(bytes, tokens));
     progress?.(`  ${[...lines, `(then: ${end})`].join('\n  ')}`);
   }
+}
+
+let databasesMade = 0;
+
+function databases(server: PostgresServer | undefined): ProvideDatabase {
+  if (server === undefined) return undefined;
+  return async () => {
+    databasesMade += 1;
+    const name = `fuzz_${databasesMade}`;
+    await onServer(server.url(), (client) => client.query(`CREATE DATABASE ${name}`));
+    return server.url(name);
+  };
 }
 
 function sentence(counts: Record<string, number>): string {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { type ChangeLog, changeLogIn } from './change-log.js';
+import { type ChangeLog, postgresChangeLog, sqliteChangeLog } from './change-log.js';
 import { LogBook } from './log-book.js';
 import type { Tokens } from './message.js';
 import { ResponseRules } from './response-rules.js';
@@ -17,25 +17,33 @@ export interface StartedService {
   readonly tokens: Tokens;
 }
 
+/** Makes an empty PostgreSQL database and returns its URL; absent on SQLite. */
+export type ProvideDatabase = (() => Promise<string>) | undefined;
+
 /** Starts built services on new databases, and ends them. */
 export class ServiceUnderTest {
   private readonly started = new Map<ServiceProcess, string>();
   /** Shared by all services. */
   readonly tokens = tokens();
 
-  constructor(private readonly environment: Environment) {
+  constructor(
+    private readonly environment: Environment,
+    private readonly provideDatabase?: ProvideDatabase,
+  ) {
     process.once('exit', this.killAll);
   }
 
   async start(): Promise<StartedService> {
     const folder = temporaryFolder();
+    const databaseUrl = await this.provideDatabase?.();
     const service = await ServiceProcess.start(folder, {
       DOCS: 'true',
       CORS_ORIGINS: 'https://app.example.com',
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
       ...this.environment,
     });
     this.started.set(service, folder);
-    const changes = changeLogIn(folder);
+    const changes = databaseUrl === undefined ? sqliteChangeLog(folder) : await postgresChangeLog(databaseUrl);
     const rules = await ResponseRules.of(service);
     return {
       process: service,
