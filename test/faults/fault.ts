@@ -9,10 +9,12 @@ export interface Run {
   /** Number of faults on one database. */
   readonly times: number;
   readonly progress?: (text: string) => void;
-  /** Duration of each attack of hostile clients. */
+  /** Duration of each attack of hostile clients, and of the faults of two services on one file. */
   readonly seconds?: number;
   /** Names of the attacks; default: all. */
   readonly attacks?: readonly string[];
+  /** File for a picture of the dashboard, for the faults of a year. */
+  readonly picture?: string;
   /** Receives text that a line of counts cannot hold. */
   readonly report?: (text: string) => void;
 }
@@ -54,15 +56,16 @@ export class Site {
   }
 }
 
-/** Runs `work` while clients write. */
+/** Runs `work` while clients write. @param clients default: the default of `writeUntil` */
 export async function whileWriting(
   service: { readonly url: string },
   ledger: Ledger,
   work: () => Promise<void>,
+  clients?: number,
 ): Promise<void> {
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-  const load = writeUntil(signal, service, ledger);
+  const load = writeUntil(signal, service, ledger, clients);
   try {
     await work();
   } finally {
@@ -71,11 +74,13 @@ export async function whileWriting(
   }
 }
 
-/** Waits until `count` more writes are acknowledged. */
-export async function untilWritten(ledger: Ledger, count: number): Promise<void> {
+/** @returns the milliseconds until `count` more writes were acknowledged */
+export async function untilWritten(ledger: Ledger, count: number): Promise<number> {
+  const began = performance.now();
   const before = ledger.answered(/ 2\d\d$/);
   await until(
     () => ledger.answered(/ 2\d\d$/) >= before + count,
     () => `${count} more writes are acknowledged`,
   );
+  return performance.now() - began;
 }

@@ -1,22 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../src/config/config.js';
-import {
-  expectKept,
-  expectKeptIn,
-  Ledger,
-  type Stored,
-  storedIn,
-  storedOn,
-  writeUntil,
-} from '../support/load/ledger.js';
-import { PostgresServer } from '../support/postgres/postgres-server.js';
+import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
 import { until } from '../support/until.js';
-import { type Fault, LONGEST_LOAD, type Run, Site, untilWritten, whileWriting } from './fault.js';
-
-/** Acknowledged writes before a kill. */
-const SOME = 100;
+import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
 
 /** The process gets SIGKILL while clients write, and is started again. */
 export const killed: Fault = ({ times, progress }) =>
@@ -49,51 +36,30 @@ export const killed: Fault = ({ times, progress }) =>
   });
 
 /** One of two processes that write one file gets SIGKILL and is started again. The other process must not notice. */
-export const killedBesideAnother: Fault = (run) =>
-  Site.use((site) => killBesideAnother(site, {}, () => storedIn(site.folder), run));
-
-/** One of two replicas on PostgreSQL gets SIGKILL and is started again. The other replica must not notice. */
-export const replicaKilled: Fault = async (run) => {
-  const server = await PostgresServer.create();
-  try {
-    return await replicaKilledOn(server.url(), run);
-  } finally {
-    await server.remove();
-  }
-};
-
-/** `replicaKilled` on an empty database of a server. */
-export const replicaKilledOn = (url: string, run: Run) =>
-  Site.use((site) => killBesideAnother(site, { DATABASE_URL: url }, () => storedOn(url), run));
-
-async function killBesideAnother(
-  site: Site,
-  environment: Environment,
-  stored: () => Stored | Promise<Stored>,
-  { times, progress }: Run,
-) {
-  const ledger = new Ledger();
-  const other = await site.start(environment);
-  for (let time = 1; time <= times; time++) {
-    const service = await site.start(environment);
-    const survivors = new Ledger(`other ${time}`);
-    await whileWriting(other, survivors, async () => {
-      const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-      await untilWritten(ledger, SOME + SOME * Math.random());
-      await untilWritten(survivors, 1);
-      await service.end('SIGKILL');
-      await load;
-      await untilWritten(survivors, SOME);
-    });
-    assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
-    expectKeptIn(await stored(), survivors);
-    ledger.add(survivors);
-    const { acknowledged, unknown, rows } = expectKeptIn(await stored(), ledger);
-    progress?.(
-      `killed beside another ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`,
-    );
-  }
-  assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
-  assert.equal(await other.end(), 0);
-  return expectKeptIn(await stored(), ledger);
-}
+export const killedBesideAnother: Fault = ({ times, progress }) =>
+  Site.use(async (site) => {
+    const ledger = new Ledger();
+    const other = await site.start();
+    for (let time = 1; time <= times; time++) {
+      const service = await site.start();
+      const survivors = new Ledger(`other ${time}`);
+      await whileWriting(other, survivors, async () => {
+        const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
+        await sleep(500 + 500 * Math.random());
+        await untilWritten(survivors, 1);
+        await service.end('SIGKILL');
+        await load;
+        await untilWritten(survivors, 1);
+      });
+      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
+      expectKept(site.folder, survivors);
+      ledger.add(survivors);
+      const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
+      progress?.(
+        `killed beside another ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`,
+      );
+    }
+    assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
+    assert.equal(await other.end(), 0);
+    return expectKept(site.folder, ledger);
+  });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
@@ -12,6 +12,7 @@ import { freePort, onServer, PostgresServer } from '../support/postgres/postgres
 import { revertMigrations, unpackRelease } from '../support/project/released.js';
 import { COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
+import { drawDashboard } from './dashboard-picture.js';
 import { type Fault, type Run, Site } from './fault.js';
 import { GoodClient } from './good-client.js';
 import { Balancer, Watchman } from './year-watch.js';
@@ -105,6 +106,7 @@ interface Replica {
 
 class Year {
   readonly load: Load;
+  private readonly began = Date.now();
   private readonly good: GoodClient;
 
   private constructor(
@@ -268,6 +270,8 @@ class Year {
   }
 
   async end(read: () => Stored | Promise<Stored>): Promise<Record<string, number | string>> {
+    const { picture } = this.run;
+    if (picture !== undefined) writeFileSync(picture, await drawDashboard(this.watchman.url, [this.began, Date.now()]));
     await this.load.end();
     this.good.close();
     for (const replica of this.replicas) await this.stop(replica);

@@ -18,7 +18,7 @@ const SEIZING = `
       writeSync(ballast, page);
     } catch {
       if (full++ === 0) writeSync(1, 'full');
-      Atomics.wait(pause, 0, 0, 0.5);
+      Atomics.wait(pause, 0, 0, 0.1);
     }
   }`;
 

@@ -309,3 +309,12 @@ export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   assert.deepEqual({ ...counts, ...kept }, counts, `${JSON.stringify(counts)}; for example ${examples}`);
   return counts;
 }
+
+/** The sums of several databases. */
+export function sumOf(all: readonly Counts[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const { integrity: _integrity, ...counts } of all) {
+    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
+  }
+  return sum;
+}

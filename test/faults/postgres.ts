@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Counts, expectKeptIn, Ledger, storedOn, sumOf, writeUntil } from '../support/load/ledger.js';
+import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
+
+/** Acknowledged writes between two faults. */
+const SOME = 100;
+
+/** Runs `work` with a new server. */
+export async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
+  const server = await PostgresServer.create();
+  try {
+    return await work(server);
+  } finally {
+    await server.remove();
+  }
+}
+
+/** The server and its sessions get SIGKILL while clients write, and it is started again. */
+export const postgresKilled: Fault = ({ times, progress }) =>
+  Site.use((site) =>
+    onItsOwn(async (server) => {
+      const ledger = new Ledger();
+      const service = await site.start({ DATABASE_URL: server.url() });
+      let slowest = 0;
+      await whileWriting(service, ledger, async () => {
+        for (let time = 1; time <= times; time++) {
+          await untilWritten(ledger, SOME);
+          await sleep(200 * Math.random());
+          await server.crash();
+          await sleep(500);
+          await server.start();
+          const recovery = await untilWritten(ledger, 1);
+          slowest = Math.max(slowest, recovery);
+          progress?.(`postgres killed ${time}/${times}: served again ${Math.round(recovery)} ms after its start`);
+        }
+        await untilWritten(ledger, SOME);
+      });
+      assert.equal(ledger.answered(/unknown| 500$/), 0, 'answers other than 503 came meanwhile');
+      assert.ok(ledger.answered(/ 503/) >= times, 'nobody has noticed');
+      const connections = await onServer(server.url(), async (client) => {
+        const { rowCount } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'cookies'`);
+        return rowCount ?? 0;
+      });
+      assert.ok(connections <= 19, `${connections} connections were left`);
+      const counts = expectKeptIn(await storedOn(server.url()), ledger);
+      return { ...counts, slowestRecoveryMs: Math.round(slowest) };
+    }),
+  );
+
+/** One of two replicas gets SIGKILL under load and is started again. The other replica must not notice. */
+export const replicaKilled: Fault = ({ times, progress }) =>
+  Site.use((site) =>
+    onItsOwn(async (server) => {
+      const environment = { DATABASE_URL: server.url() };
+      const other = await site.start(environment);
+      const [ledger, survivors] = [new Ledger('killed'), new Ledger('other')];
+      await whileWriting(other, survivors, async () => {
+        for (let time = 1; time <= times; time++) {
+          const service = await site.start(environment);
+          const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
+          await untilWritten(ledger, SOME);
+          await service.end('SIGKILL');
+          await load;
+          const stall = await untilWritten(survivors, SOME);
+          progress?.(`replica killed ${time}/${times}: the other wrote ${SOME} more in ${Math.round(stall)} ms`);
+        }
+      });
+      assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
+      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other replica have noticed');
+      const stored = await storedOn(server.url());
+      expectKeptIn(stored, survivors);
+      ledger.add(survivors);
+      return expectKeptIn(stored, ledger);
+    }),
+  );
+
+/** The primary gets SIGKILL while clients write, and its synchronous standby is promoted. */
+export const standbyPromoted: Fault = async ({ times, progress }) => {
+  const all: Counts[] = [];
+  let slowest = 0;
+  for (let time = 1; time <= times; time++) {
+    const [counts, recovery] = await promoteOnce();
+    all.push(counts);
+    slowest = Math.max(slowest, recovery);
+    progress?.(`standby promoted ${time}/${times}: served again ${Math.round(recovery)} ms after its promotion`);
+  }
+  return { ...sumOf(all), slowestRecoveryMs: Math.round(slowest) };
+};
+
+function promoteOnce(): Promise<[Counts, number]> {
+  return Site.use((site) =>
+    onItsOwn(async (primary) => {
+      const standby = await primary.makeStandby();
+      try {
+        const url = primary.url().replace(/@[^/]+/, `@127.0.0.1:${primary.port},127.0.0.1:${standby.port}`);
+        const service = await site.start({ DATABASE_URL: `${url}?target_session_attrs=read-write` });
+        const ledger = new Ledger();
+        let recovery = 0;
+        await whileWriting(service, ledger, async () => {
+          await untilWritten(ledger, SOME);
+          await primary.crash();
+          await sleep(500);
+          await onServer(standby.url(), (client) => client.query('SELECT pg_promote()'));
+          recovery = await untilWritten(ledger, 1);
+          await untilWritten(ledger, SOME);
+        });
+        assert.equal(ledger.answered(/unknown| 500$/), 0, 'answers other than 503 came meanwhile');
+        return [expectKeptIn(await storedOn(standby.url()), ledger), recovery];
+      } finally {
+        await standby.remove();
+      }
+    }),
+  );
+}
