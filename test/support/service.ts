@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TestingModuleBuilder } from '@nestjs/testing';
-import { SignJWT } from 'jose';
+import { JwtService } from '@nestjs/jwt';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Environment } from '../../src/config/config.js';
 import { databaseUrlFor } from './engine.js';
@@ -85,13 +85,7 @@ export function token({
   secret = SECRET,
   expiresIn = 3600,
 }: TokenOptions = {}): Promise<string> {
-  const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ scope })
-    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setSubject(subject)
-    .setIssuedAt(now)
-    .setExpirationTime(now + expiresIn)
-    .sign(Buffer.from(secret));
+  return new JwtService().signAsync({ scope }, { secret, subject, expiresIn });
 }
 
 export interface Answer {
