@@ -7,7 +7,6 @@ import { folderWith, inDatabase, line, outcomeOf, run, startCommand } from '../s
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const COMMANDS = ['export', 'import', 'backup', 'restore', 'migrate', 'doctor', 'token'];
 
@@ -145,11 +144,11 @@ describe('the command line', () => {
     });
 
     it('reports no problem while the service runs and after it, and leaves no file behind', async () => {
-      const service = await ServiceProcess.start(folder);
+      const service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
       let files = readdirSync(folder);
       const running = await run(folder, ['doctor']);
       expect(readdirSync(folder)).toEqual(files);
-      await service.end();
+      await service.stop();
       files = readdirSync(folder);
       // File systems and clocks round times, so half a minute is accepted.
       const soon = Date.now() / 1000 + 30;
