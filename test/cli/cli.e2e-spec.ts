@@ -39,9 +39,6 @@ describe('the command line', () => {
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
     [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
     [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],
-    [['export', 'jars'], `There is no resource "jars"; there are ${THERE_ARE}. For example: `],
-    [['import'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- import `],
-    [['import', 'in.ndjson'], `There is no resource "in.ndjson"; there are ${THERE_ARE}. For example: `],
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
   ])('%j exits with 2 and a reason', async (args, message) => {
