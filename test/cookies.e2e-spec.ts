@@ -37,10 +37,6 @@ async function create(client: Client, changes: Partial<Cookie> = {}): Promise<{ 
   return { path: headers.get('location')!, etag: headers.get('etag')! };
 }
 
-function inOrder(count: number): number[] {
-  return Array.from({ length: count }, (_value, index) => index + 1);
-}
-
 describe('a cookie', () => {
   let service: Service;
   let client: Client;
@@ -159,7 +155,7 @@ describe('a list while others write', () => {
     expect(written.map(({ status }) => status)).toEqual([204, 204, 201, 204]);
     const list: Cookie[] = JSON.parse(await text(response));
     expect(list).toHaveLength(count);
-    expect(list.map(({ id }) => id)).toEqual(inOrder(count));
+    expect(list.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
     expect(list[count - 2]).toMatchObject({ flavor: 'chocolate', size: 'small' });
     expect(response.headers['x-total-count']).toBe(String(count));
     expect((await client.get('/cookies?sort=-id&limit=2')).body).toEqual([
