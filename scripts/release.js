@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import ts from 'typescript';
+import { transformSync } from '@swc/core';
 import { buildIfChanged } from './build.js';
 import { packProgram } from './released-program.js';
 
@@ -69,10 +69,9 @@ async function breaksOfContract() {
   try {
     const file = join(folder, 'openapi.json');
     run(process.execPath, ['scripts/openapi.js', file]);
-    const { module, target } = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-    const source = read('test/openapi/breaking-changes.ts');
-    const { outputText } = ts.transpileModule(source, { compilerOptions: { module, target } });
-    const { breakingChanges } = await import(`data:text/javascript,${encodeURIComponent(outputText)}`);
+    const options = { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } };
+    const { code } = transformSync(read('test/openapi/breaking-changes.ts'), options);
+    const { breakingChanges } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
     return breakingChanges(JSON.parse(read(CONTRACT)), JSON.parse(readFileSync(file, 'utf8')));
   } finally {
     rmSync(folder, { recursive: true });

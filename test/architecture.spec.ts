@@ -122,9 +122,7 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     DOWN,
   ],
   ['auth imports a feature', 'src/auth/principal.ts', `import '../cookies/cookies.service.js';`, DOWN],
-  ['auth imports resource', 'src/auth/principal.ts', `import '../resource/resource.js';`, DOWN],
   ['config imports the database', 'src/config/config.ts', `import '../database/errors.js';`, DOWN],
-  ['logging imports config', 'src/logging/outage.ts', `import '../config/config.js';`, DOWN],
   [
     'a nested folder imports up',
     'src/database/sqlite/writing/writer.ts',
@@ -133,7 +131,6 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ],
   ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
   ['a feature imports the list of features', 'src/cookies/cookies.service.ts', `import '../features.js';`, DOWN],
-  ['resource imports the list of features', 'src/resource/exchange.ts', `import '../features.js';`, DOWN],
   ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/command-errors.js';`, DOWN],
   [
     'a controller imports a repository',

@@ -2,9 +2,8 @@ import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
-import { expectError, expectErrorHeaders, expectPlainHeaders } from './support/expect-error.js';
 import { describeResource } from './support/resource/describe-resource.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from './support/service.js';
+import { Client, COOKIE, type Service, startService, token } from './support/service.js';
 
 const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 const SIZES = ['small', 'medium', 'large'];
@@ -37,16 +36,6 @@ async function create(client: Client, changes: Partial<Cookie> = {}): Promise<{ 
   expect(status).toBe(201);
   return { path: headers.get('location')!, etag: headers.get('etag')! };
 }
-
-function inOrder(count: number): number[] {
-  return Array.from({ length: count }, (_value, index) => index + 1);
-}
-
-const tally = (answers: readonly Answer[]): Record<number, number> => {
-  const counts: Record<number, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
-};
 
 describe('a cookie', () => {
   let service: Service;
@@ -101,12 +90,6 @@ describe('a cookie', () => {
     expect(read.body).toEqual(replaced.body);
     expect(read.headers.get('etag')).not.toBe(etag);
   });
-
-  it.each(['HEAD', 'OPTIONS'])('%s of a path that does not exist returns 404', async (method) => {
-    const answer = await client.request(method, '/nowhere');
-    expect(answer.status).toBe(404);
-    expectErrorHeaders(answer);
-  });
 });
 
 describe('ids', () => {
@@ -130,68 +113,12 @@ describe('ids', () => {
   });
 
   it('of another database have other ETags', async () => {
-    const other = await startService();
-    try {
-      const [here, there] = [await create(client), await create(await Client.of(other))];
-      expect(there.path).toBe(here.path);
-      expect(there.etag).not.toBe(here.etag);
-      // A response cached from one database must not match the other one.
-      expect((await client.get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
-    } finally {
-      await other.stop();
-    }
-  });
-});
-
-describe('the list', () => {
-  const COUNT = 2500;
-  let service: Service;
-  let client: Client;
-
-  beforeAll(async () => {
-    service = await startService();
-    client = await Client.of(service);
-    await fill(service, COUNT, 'one of many');
-    // From here on the list is cached.
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
-  });
-
-  afterAll(() => service.stop());
-
-  it('follows Link from a request whose target is a complete URL', async () => {
-    // Proxies send such targets (RFC 9112 section 3.2.2). The next link must not contain their host name.
-    const { port, hostname } = new URL(service.url);
-    const response = await responseTo({
-      hostname,
-      port,
-      path: 'http://elsewhere.example/cookies?limit=1',
-      headers: { authorization: `Bearer ${await token()}` },
-    });
-    expect(response.statusCode).toBe(200);
-    expect(JSON.parse(await text(response))).toHaveLength(1);
-    expect(response.headers['link']).toMatch(/^<\/cookies\?/);
-  });
-
-  // The next three tests read from the cache; test/resource/lists.e2e-spec.ts reads lists that are not cached.
-  it('returns all records to seventy concurrent requests', async () => {
-    const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
-    expect(tally(lists)).toEqual({ 200: 70 });
-    for (const { body } of lists) expect(body).toHaveLength(COUNT);
-  });
-
-  it('still responds after many clients have left in the middle of it', async () => {
-    const { port, hostname } = new URL(service.url);
-    const headers = { authorization: `Bearer ${await token()}` };
-    for (let left = 0; left < 70; left++) {
-      const response = await responseTo({ hostname, port, path: '/cookies', headers });
-      response.destroy();
-    }
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
-  });
-
-  it('still responds after many HEAD requests for it', async () => {
-    for (let asked = 0; asked < 70; asked++) expect((await client.request('HEAD', '/cookies')).status).toBe(200);
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
+    await using other = await startService();
+    const [here, there] = [await create(client), await create(await Client.of(other))];
+    expect(there.path).toBe(here.path);
+    expect(there.etag).not.toBe(here.etag);
+    // A response cached from one database must not match the other one.
+    expect((await client.get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
   });
 });
 
@@ -228,246 +155,12 @@ describe('a list while others write', () => {
     expect(written.map(({ status }) => status)).toEqual([204, 204, 201, 204]);
     const list: Cookie[] = JSON.parse(await text(response));
     expect(list).toHaveLength(count);
-    expect(list.map(({ id }) => id)).toEqual(inOrder(count));
+    expect(list.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
     expect(list[count - 2]).toMatchObject({ flavor: 'chocolate', size: 'small' });
     expect(response.headers['x-total-count']).toBe(String(count));
     expect((await client.get('/cookies?sort=-id&limit=2')).body).toEqual([
       { id: count + 1, ...COOKIE },
       expect.objectContaining({ id: count - 1, flavor: 'chocolate', size: 'medium' }),
     ]);
-  });
-});
-
-describe('CORS', () => {
-  const ORIGINS = ['https://app.example.com', 'http://localhost:8080'];
-  let service: Service;
-  let client: Client;
-  let stranger: Client;
-
-  beforeAll(async () => {
-    service = await startService({ CORS_ORIGINS: ORIGINS.join(', ') });
-    client = await Client.of(service);
-    stranger = Client.bearing(service);
-    await create(client);
-  });
-
-  afterAll(() => service.stop());
-
-  const fields = (headers: Headers, name: string): string[] =>
-    (headers.get(name) ?? '')
-      .split(',')
-      .map((field) => field.trim().toLowerCase())
-      .filter((field) => field !== '')
-      .sort();
-
-  const preflight = (origin: string, method: string, path = '/cookies/1'): Promise<Answer> =>
-    stranger.request('OPTIONS', path, {
-      headers: {
-        origin,
-        'access-control-request-method': method,
-        'access-control-request-headers': 'authorization,content-type,if-match',
-      },
-    });
-
-  it.each(ORIGINS)('responds 204 to the preflight of %s without a token', async (origin) => {
-    const { status, headers, text } = await preflight(origin, 'PATCH');
-    expect(status).toBe(204);
-    expect(text).toBe('');
-    expect(headers.get('access-control-allow-origin')).toBe(origin);
-    expect(fields(headers, 'access-control-allow-methods')).toEqual(
-      expect.arrayContaining(['delete', 'get', 'head', 'patch', 'post', 'put']),
-    );
-    expect(fields(headers, 'access-control-allow-headers')).toEqual(
-      expect.arrayContaining([
-        ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'x-request-id'],
-      ]),
-    );
-    expect(fields(headers, 'vary')).toContain('origin');
-    expect(headers.get('access-control-max-age')).toBe('600');
-    // Tokens are sent in a header, never as cookies of the browser.
-    expect(headers.get('access-control-allow-credentials')).toBeNull();
-    expectPlainHeaders(headers);
-  });
-
-  it('responds to a preflight without Content-Length, which no 204 may have (RFC 9110 section 8.6)', async () => {
-    expect((await preflight(ORIGINS[0]!, 'PUT')).headers.get('content-length')).toBeNull();
-  });
-
-  it.each(ORIGINS)('lets pages of %s read the response and its header fields', async (origin) => {
-    const { status, headers } = await client.get('/cookies?limit=1', { origin });
-    expect(status).toBe(200);
-    expect(headers.get('access-control-allow-origin')).toBe(origin);
-    expect(fields(headers, 'access-control-expose-headers')).toEqual(
-      expect.arrayContaining(['etag', 'idempotency-replayed', 'link', 'location', 'x-request-id', 'x-total-count']),
-    );
-  });
-
-  it.each(['/cookies', '/cookies/1'])('varies %s by origin and token, also on a 304', async (path) => {
-    const full = await client.get(path, { origin: ORIGINS[0]! });
-    const unchanged = await client.get(path, { origin: ORIGINS[0]!, 'if-none-match': full.headers.get('etag')! });
-    expect(unchanged.status).toBe(304);
-    const elsewhere = await client.get(path);
-    for (const { headers } of [full, unchanged, elsewhere]) {
-      expect(fields(headers, 'vary')).toEqual(['authorization', 'origin']);
-    }
-    expect(unchanged.headers.get('access-control-allow-origin')).toBe(ORIGINS[0]);
-  });
-
-  it.each(['https://evil.example.com', 'https://app.example.com.evil.example', 'http://app.example.com', 'null'])(
-    'gives pages of %s no CORS fields',
-    async (origin) => {
-      for (const answer of [await client.get('/cookies', { origin }), await preflight(origin, 'PUT')]) {
-        expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-        expect(fields(answer.headers, 'vary')).toContain('origin');
-      }
-    },
-  );
-
-  it.each<[status: number, errorCode: string, ask: () => Promise<Answer>]>([
-    [400, 'INVALID_REQUEST', () => client.get('/cookies?limit=0', { origin: ORIGINS[0]! })],
-    [401, 'UNAUTHENTICATED', () => stranger.get('/cookies', { origin: ORIGINS[0]! })],
-    [404, 'COOKIE_NOT_FOUND', () => client.get('/cookies/99', { origin: ORIGINS[0]! })],
-    [404, 'NOT_FOUND', () => client.get('/nowhere', { origin: ORIGINS[0]! })],
-    [405, 'METHOD_NOT_ALLOWED', () => client.request('DELETE', '/cookies', { headers: { origin: ORIGINS[0]! } })],
-    [413, 'PAYLOAD_TOO_LARGE', () => client.post('x'.repeat(17_000), { origin: ORIGINS[0]! })],
-  ])('lets a page read a %i (%s) as well', async (status, errorCode, ask) => {
-    const answer = await ask();
-    expectError(answer, status, errorCode);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGINS[0]);
-    expect(fields(answer.headers, 'access-control-expose-headers')).toContain('x-request-id');
-  });
-
-  it('responds to OPTIONS that is no preflight as without CORS', async () => {
-    for (const headers of [undefined, { origin: ORIGINS[0]! }]) {
-      const { status, headers: answered } = await stranger.request('OPTIONS', '/cookies', { headers });
-      expect(status).toBe(204);
-      expect(fields(answered, 'allow')).toEqual(['get', 'head', 'options', 'post']);
-    }
-  });
-
-  it('returns 404 for an unknown path', async () => {
-    expectError(await stranger.get('/nowhere'), 404, 'NOT_FOUND');
-    expectError(await stranger.request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');
-  });
-
-  it('is off by default', async () => {
-    const plain = await startService();
-    try {
-      const { headers } = await (await Client.of(plain)).get('/cookies', { origin: ORIGINS[0]! });
-      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
-      expect(headers.get('vary')).toBe('Authorization');
-    } finally {
-      await plain.stop();
-    }
-  });
-});
-
-describe('every response', () => {
-  const ORIGIN = 'https://app.example.com';
-  let service: Service;
-  let client: Client;
-  let stranger: Client;
-
-  beforeAll(async () => {
-    service = await startService({ CORS_ORIGINS: ORIGIN });
-    client = await Client.of(service);
-    stranger = Client.bearing(service);
-    await fill(service, 1100, 'answered');
-  });
-
-  afterAll(() => service.stop());
-
-  const preflight = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
-  const put = { body: { flavor: 'vanilla', size: 'small' } };
-
-  const ANSWERS: [status: number, name: string, ask: (headers: Record<string, string>) => Promise<Answer>][] = [
-    [200, 'a record', (headers) => client.get('/cookies/1', headers)],
-    [200, 'a page', (headers) => client.get('/cookies?limit=2', headers)],
-    [200, 'a long list', (headers) => client.get('/cookies', headers)],
-    [200, 'HEAD', (headers) => client.request('HEAD', '/cookies', { headers })],
-    [201, 'POST', (headers) => client.post(COOKIE, headers)],
-    [200, 'PUT', (headers) => client.request('PUT', '/cookies/2', { ...put, headers })],
-    [204, 'PATCH', (headers) => client.request('PATCH', '/cookies/2', { body: {}, headers })],
-    [
-      204,
-      'a preflight',
-      (headers) => stranger.request('OPTIONS', '/cookies/1', { headers: { ...headers, ...preflight } }),
-    ],
-    [304, 'an unchanged record', (headers) => client.get('/cookies/1', { ...headers, 'if-none-match': '*' })],
-    [200, 'the OpenAPI document', (headers) => stranger.get('/openapi.json', headers)],
-    [200, 'the documentation', (headers) => stranger.get('/docs', headers)],
-    [400, 'a bad body', (headers) => client.post('{', headers)],
-    [400, 'a bad path', (headers) => client.get('/cookies/%zz', headers)],
-    [401, 'no token', (headers) => stranger.get('/cookies', headers)],
-    [404, 'no such record', (headers) => client.get('/cookies/99999', headers)],
-    [404, 'no such path', (headers) => stranger.get('/nowhere', headers)],
-    [405, 'another method', (headers) => stranger.request('DELETE', '/cookies', { headers })],
-    [
-      412,
-      'a stale If-Match',
-      (headers) => client.request('DELETE', '/cookies/1', { headers: { ...headers, 'if-match': '"x"' } }),
-    ],
-    [413, 'a large body', (headers) => client.post('x'.repeat(17_000), headers)],
-    [415, 'a text body', (headers) => client.post('x', { ...headers, 'content-type': 'text/plain' })],
-  ];
-
-  it.each(ANSWERS)('(%i, %s) has the X-Request-Id of a client that has a sane one', async (status, _name, ask) => {
-    for (const id of ['a', 'Trace_1.2-3', 'x'.repeat(128)]) {
-      const { headers, ...answer } = await ask({ 'x-request-id': id });
-      expect(answer.status).toBe(status);
-      expect(headers.get('x-request-id')).toBe(id);
-      expectPlainHeaders(headers);
-    }
-  });
-
-  it.each(ANSWERS)('(%i, %s) has a new X-Request-Id otherwise', async (status, _name, ask) => {
-    const seen = new Set<string>();
-    for (const id of ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é']) {
-      const { headers, ...answer } = await ask({ 'x-request-id': id });
-      expect(answer.status).toBe(status);
-      expectPlainHeaders(headers);
-      expect(headers.get('x-request-id')).not.toBe(id);
-      seen.add(headers.get('x-request-id')!);
-    }
-    expect(seen.size).toBe(6);
-  });
-});
-
-describe('the settings of cookies', () => {
-  /** Runs a service with a setting. */
-  async function withSetting(setting: Record<string, string>, work: (client: Client) => Promise<void>): Promise<void> {
-    const service = await startService(setting);
-    try {
-      await work(await Client.of(service));
-    } finally {
-      await service.stop();
-    }
-  }
-
-  it('REQUIRE_IF_MATCH=true makes PUT, PATCH and DELETE without If-Match 428, and nothing else', async () => {
-    await withSetting({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
-      const { path, etag } = await create(client);
-      const body = { flavor: 'cinnamon', size: 'large' };
-      expectError(await client.request('PUT', path, { body }), 428, 'PRECONDITION_REQUIRED');
-      expectError(await client.request('PATCH', path, { body }), 428, 'PRECONDITION_REQUIRED');
-      expectError(await client.request('DELETE', path), 428, 'PRECONDITION_REQUIRED');
-      expect((await client.get(path)).headers.get('etag')).toBe(etag);
-      expect((await client.get('/cookies')).status).toBe(200);
-      expect((await client.request('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(204);
-    });
-  });
-
-  it('COOKIES_CAPACITY=2 makes the third POST 507', async () => {
-    await withSetting({ COOKIES_CAPACITY: '2' }, async (client) => {
-      for (let stored = 0; stored < 2; stored++) await create(client);
-      expectError(await client.post(COOKIE), 507, 'STORAGE_FULL');
-    });
-  });
-
-  it('COOKIES_CAPACITY=0 makes every POST 507', async () => {
-    await withSetting({ COOKIES_CAPACITY: '0' }, async (client) => {
-      expectError(await client.post(COOKIE), 507, 'STORAGE_FULL');
-      expect((await client.get('/cookies')).text).toBe('[]');
-    });
   });
 });

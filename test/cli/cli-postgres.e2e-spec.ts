@@ -74,7 +74,7 @@ describePostgres('the command line and PostgreSQL', () => {
   });
 
   it('continues after the last records of a killed import', async () => {
-    const text = lines(8000);
+    const text = lines(4000);
     const child = startCommand(folder, ['import', 'cookies'], postgres);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
@@ -85,10 +85,10 @@ describePostgres('the command line and PostgreSQL', () => {
     await outcome;
     const { used } = await stored();
     expect(used).toBeGreaterThan(0);
-    expect(used).toBeLessThan(8000);
+    expect(used).toBeLessThan(4000);
     expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 1 });
     expect(await onPostgres(['import', 'cookies', '--resume'], text)).toMatchObject({ code: 0 });
-    expect(await stored()).toMatchObject({ used: 8000, count: 8000 });
+    expect(await stored()).toMatchObject({ used: 4000, count: 4000 });
   });
 
   it('stores nothing of an atomic import with an id that exists already', async () => {

@@ -7,7 +7,6 @@ import { folderWith, inDatabase, line, outcomeOf, run, startCommand } from '../s
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const COMMANDS = ['export', 'import', 'backup', 'restore', 'migrate', 'doctor', 'token'];
 
@@ -40,9 +39,6 @@ describe('the command line', () => {
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
     [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
     [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],
-    [['export', 'jars'], `There is no resource "jars"; there are ${THERE_ARE}. For example: `],
-    [['import'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- import `],
-    [['import', 'in.ndjson'], `There is no resource "in.ndjson"; there are ${THERE_ARE}. For example: `],
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
   ])('%j exits with 2 and a reason', async (args, message) => {
@@ -145,11 +141,11 @@ describe('the command line', () => {
     });
 
     it('reports no problem while the service runs and after it, and leaves no file behind', async () => {
-      const service = await ServiceProcess.start(folder);
+      const service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
       let files = readdirSync(folder);
       const running = await run(folder, ['doctor']);
       expect(readdirSync(folder)).toEqual(files);
-      await service.end();
+      await service.stop();
       files = readdirSync(folder);
       // File systems and clocks round times, so half a minute is accepted.
       const soon = Date.now() / 1000 + 30;

@@ -1,6 +1,6 @@
 // Runs the command blocks of README.md and docs/operating.md with a real Docker Engine, in a copy of the project and
 // with other project names: node test/compose/documents.js
-// With --check it only compares the blocks with the list below, as test/documents.e2e-spec.ts does.
+// With --check it only compares the blocks with the list below, as test/project-documents.spec.ts does.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -27,12 +27,9 @@ const FILES = [
 /** Other files of Swagger UI, and files that a careless file server would expose. */
 const OTHERS = [
   '/docs/index.html',
-  '/docs/LICENSE',
-  '/docs/oauth2-redirect.html',
   '/docs/package.json',
   '/docs/swagger-ui.js',
   '/docs/swagger-ui-bundle.js.map',
-  '/docs/swagger-ui-standalone-preset.js',
   '/docs/docs/swagger-ui.css',
   '/docs/%2e%2e/package.json',
   '/docs/..%2fpackage.json',

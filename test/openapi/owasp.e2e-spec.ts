@@ -19,31 +19,29 @@ describe("Spectral's rules for the OWASP API Security Top 10 of 2023", () => {
     document = (await OpenApiDocument.of(service)).json;
   });
 
-  const findingsAfter = async (change: (document: any) => void): Promise<string[]> => {
-    const copy = structuredClone(document);
-    change(copy);
-    return (await owaspFindings(copy)).map(({ code, path }) => `${code} ${path.join('/')}`);
-  };
-
   it('find nothing in the document', async () => {
-    expect(await findingsAfter(() => {})).toEqual([]);
+    expect(await owaspFindings(document)).toEqual([]);
   });
 
-  it.each<[string, (document: any) => void]>([
-    ['owasp:api2:2023-write-restricted', ({ paths }) => (paths['/cookies'].post.security = [])],
-    [
-      'owasp:api2:2023-jwt-best-practices',
-      ({ components }) => (components.securitySchemes.bearer.description = 'A JWT'),
-    ],
-    ['owasp:api4:2023-string-limit', ({ paths }) => delete paths['/cookies'].get.parameters.at(-1).schema.maxLength],
-    ['owasp:api4:2023-array-limit', ({ paths }) => delete paths['/cookies'].get.parameters[3].schema.maxItems],
-    ['owasp:api4:2023-integer-format', ({ paths }) => delete paths['/cookies'].get.parameters[0].schema.format],
-    [
-      'owasp:api4:2023-string-restricted',
-      ({ components }) => delete components.schemas.CreateCookieDto.properties.wish.pattern,
-    ],
-    ['owasp:api4:2023-rate-limit-responses-429', ({ paths }) => delete paths['/cookies'].get.responses['429']],
-  ])('find %s', async (rule, change) => {
-    expect((await findingsAfter(change)).join('\n')).toContain(rule);
+  it('find what is wrong in a changed document', async () => {
+    const { paths, components } = document;
+    const { get, post } = paths['/cookies'];
+    post.security = [];
+    components.securitySchemes.bearer.description = 'A JWT';
+    delete get.parameters.at(-1).schema.maxLength;
+    delete get.parameters[3].schema.maxItems;
+    delete get.parameters[0].schema.format;
+    delete components.schemas.CreateCookieDto.properties.wish.pattern;
+    delete get.responses['429'];
+    const codes = (await owaspFindings(document)).map(({ code }) => code);
+    expect(codes).toEqual(
+      expect.arrayContaining(
+        [
+          ...['api2:2023-write-restricted', 'api2:2023-jwt-best-practices', 'api4:2023-string-limit'],
+          ...['api4:2023-array-limit', 'api4:2023-integer-format', 'api4:2023-string-restricted'],
+          'api4:2023-rate-limit-responses-429',
+        ].map((name) => `owasp:${name}`),
+      ),
+    );
   });
 });

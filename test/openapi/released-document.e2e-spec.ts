@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OpenApiDocument } from '../support/openapi-document.js';
-import { startService } from '../support/service.js';
+import { startService, temporaryFolder } from '../support/service.js';
 import { breakingChanges } from './breaking-changes.js';
 
 const FILE = 'docs/openapi.json';
@@ -68,6 +69,14 @@ function changed(change: (document: any) => void): any {
   change(copy);
   return copy;
 }
+
+it('npm run openapi writes the document that GET /openapi.json returns', async () => {
+  const file = join(temporaryFolder(), 'openapi.json');
+  execFileSync(process.execPath, ['scripts/openapi.js', file]);
+  await using service = await startService();
+  const served = await fetch(`${service.url}/openapi.json`);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(await served.json());
+});
 
 describe(`the OpenAPI document beside that of the last release, ${FILE}`, () => {
   it('breaks no client', async () => {

@@ -1,9 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeMajor } from '../../src/config/node-version.js';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
-import { startService } from '../support/service.js';
 
 describe('the command line of a project', () => {
   let copy: ProjectCopy;
@@ -34,15 +33,6 @@ describe('the command line of a project', () => {
     }
     // A build takes a minute while other tests compile.
   }, 400_000);
-
-  it('writes the document that GET /openapi.json returns into docs/openapi.json', async () => {
-    const file = join(copy.folder, 'docs/openapi.json');
-    mkdirSync(join(copy.folder, 'docs'));
-    expect(await copy.node('scripts/openapi.js')).toEqual({ status: 0, stdout: '', stderr: '' });
-    await using service = await startService();
-    const served = await fetch(`${service.url}/openapi.json`);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(await served.json());
-  });
 
   (nodeMajor >= 24 ? it : it.skip)(
     'keeps what V8 has compiled in a folder that only the user of the service may enter, whatever the umask',

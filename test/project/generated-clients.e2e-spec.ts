@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type Service, startService, token } from '../support/service.js';
+import { startService, token } from '../support/service.js';
 
 const MODULES = resolve('node_modules');
 const PROGRAMS = resolve('test/generated-clients');
@@ -29,11 +29,10 @@ describe('clients generated from the OpenAPI document', () => {
     folder = mkdtempSync(join(cache, 'generated-clients-'));
     cpSync(PROGRAMS, folder, { recursive: true });
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    await withService(async ({ url }) => {
-      const generate = ([program, ...args]: readonly [string, ...string[]]) =>
-        run(join(MODULES, program), [`${url}/openapi.json`, ...args]);
-      await Promise.all(CLIENTS.map(([, , generator]) => generate(generator)));
-    });
+    await using service = await startService();
+    const generate = ([program, ...args]: readonly [string, ...string[]]) =>
+      run(join(MODULES, program), [`${service.url}/openapi.json`, ...args]);
+    await Promise.all(CLIENTS.map(([, , generator]) => generate(generator)));
   });
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,32 +45,31 @@ describe('clients generated from the OpenAPI document', () => {
   it.each(CLIENTS)(
     '%s: create, list, page, read, replace, patch and delete, and read every error',
     async (_, program) => {
-      await withService(async ({ url }) => {
-        const tokens = [await token(), await token({ scope: 'cookies:read' })];
-        const seen = JSON.parse(await run(join(folder, `${program}.js`), [url, ...tokens]));
-        expect(seen).toEqual({
-          created: COOKIES,
-          pages: [[1, 2], [3]],
-          alike: [3, 1],
-          unchanged: 304,
-          replaced: COOKIES[1],
-          patched: 204,
-          now: { ...COOKIES[1], size: 'large' },
-          etag: expect.any(String),
-          errors: [
-            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ pointer: '/flavor' }] },
-            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'limit' }] },
-            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'id' }] },
-            { statusCode: 401, errorCode: 'UNAUTHENTICATED' },
-            { statusCode: 403, errorCode: 'INSUFFICIENT_SCOPE' },
-            { statusCode: 404, errorCode: 'COOKIE_NOT_FOUND' },
-            { statusCode: 412, errorCode: 'PRECONDITION_FAILED' },
-            { statusCode: 413, errorCode: 'PAYLOAD_TOO_LARGE' },
-            { statusCode: 431, errorCode: 'REQUEST_HEADER_FIELDS_TOO_LARGE' },
-            { statusCode: 507, errorCode: 'STORAGE_FULL' },
-          ],
-          deleted: [204, 204, 204],
-        });
+      await using service = await startService({ COOKIES_CAPACITY: '3' });
+      const tokens = [await token(), await token({ scope: 'cookies:read' })];
+      const seen = JSON.parse(await run(join(folder, `${program}.js`), [service.url, ...tokens]));
+      expect(seen).toEqual({
+        created: COOKIES,
+        pages: [[1, 2], [3]],
+        alike: [3, 1],
+        unchanged: 304,
+        replaced: COOKIES[1],
+        patched: 204,
+        now: { ...COOKIES[1], size: 'large' },
+        etag: expect.any(String),
+        errors: [
+          { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ pointer: '/flavor' }] },
+          { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'limit' }] },
+          { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'id' }] },
+          { statusCode: 401, errorCode: 'UNAUTHENTICATED' },
+          { statusCode: 403, errorCode: 'INSUFFICIENT_SCOPE' },
+          { statusCode: 404, errorCode: 'COOKIE_NOT_FOUND' },
+          { statusCode: 412, errorCode: 'PRECONDITION_FAILED' },
+          { statusCode: 413, errorCode: 'PAYLOAD_TOO_LARGE' },
+          { statusCode: 431, errorCode: 'REQUEST_HEADER_FIELDS_TOO_LARGE' },
+          { statusCode: 507, errorCode: 'STORAGE_FULL' },
+        ],
+        deleted: [204, 204, 204],
       });
     },
   );
@@ -87,13 +85,3 @@ describe('clients generated from the OpenAPI document', () => {
     }
   }
 });
-
-/** Starts a service with a capacity of three cookies. */
-async function withService(use: (service: Service) => Promise<void>): Promise<void> {
-  const service = await startService({ COOKIES_CAPACITY: '3' });
-  try {
-    await use(service);
-  } finally {
-    await service.stop();
-  }
-}

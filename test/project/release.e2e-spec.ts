@@ -90,10 +90,8 @@ describe('npm run release', () => {
     expectRejected('2.0.1', /no line under "## \[Unreleased\]"/));
 
   it.each([
-    ['2.1', /"2\.1" is no version of SemVer/],
     ['2.01.0', /"2\.01\.0" is no version of SemVer/],
     ['2.0.0', /2\.0\.0 is no step from v2\.0\.0: the next version is 2\.0\.1, 2\.1\.0, 3\.0\.0\./],
-    ['2.1.1', /2\.1\.1 is no step from v2\.0\.0/],
   ])('rejects the version %s after 2.0.0', expectRejected);
 
   it('rejects a tree with changes, and another branch', async () => {

@@ -93,10 +93,10 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const old = await start(released, port);
       const { oldCookies } = await makeOldCookies(old);
       const load = new Load({ url: old.url });
-      await load.acknowledged(200);
+      await load.acknowledged(100);
       expect(await old.end()).toBe(0);
       const service = await start(ROOT, port);
-      await load.acknowledged(200);
+      await load.acknowledged(100);
       await load.end();
       expectKeptIn(await stored(), load.ledger);
       expect(await readBy(service)).toMatchObject({ oldCookies });
@@ -107,17 +107,17 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const olds = [await start(released), await start(released)];
       const { oldCookies } = await makeOldCookies(olds[0]!);
       const load = new Load(...olds);
-      await load.acknowledged(200);
+      await load.acknowledged(100);
       const migrate = startCommand(folder, ['migrate', '--check-capacity'], { ...environment, LOG_LEVEL: 'info' });
       const { code, stdout } = await outcomeOf(migrate);
       expect(code).toBe(0);
-      await load.acknowledged(200);
+      await load.acknowledged(100);
       for (const old of olds) {
         load.services.push(await start(ROOT, { MIGRATE_ON_START: 'false' }));
         load.services.shift();
         await sleep(50);
         expect(await old.end()).toBe(0);
-        await load.acknowledged(200);
+        await load.acknowledged(100);
       }
       await load.end();
       expect(load.ledger.answered(/ (unknown|[345]\d\d|503 OUTCOME_UNKNOWN)$/)).toBe(0);

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import type { Environment } from '../../../src/config/config.js';
+import { type Environment, loadConfig } from '../../../src/config/config.js';
+import { createDataSource } from '../../../src/database/data-source.js';
+import { SETTINGS } from '../../../src/features.js';
 import { environmentIn, temporaryFolder } from '../service.js';
 
 const ROOT = process.cwd();
@@ -19,9 +19,13 @@ export async function unpackRelease(): Promise<string> {
   return folder;
 }
 
-/** Reverts `count` migrations of this version, the newest first, as docs/operating.md says. */
+/** Reverts `count` migrations of this version, the newest first, as the command in docs/operating.md does. */
 export async function revertMigrations(folder: string, environment: Environment, count: number): Promise<void> {
-  const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
-  const env = { PATH: process.env['PATH'], ...environmentIn(folder, environment) };
-  for (let left = count; left > 0; left--) await promisify(execFile)(process.execPath, revert, { cwd: ROOT, env });
+  const config = loadConfig(environmentIn(folder, environment), SETTINGS);
+  const dataSource = await (await createDataSource(config)).initialize();
+  try {
+    for (let left = count; left > 0; left--) await dataSource.undoLastMigration();
+  } finally {
+    await dataSource.destroy();
+  }
 }
