@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { outcomeOf, startCommand } from '../support/command.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
@@ -33,6 +34,8 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
   const running: ServiceProcess[] = [];
 
   beforeAll(async () => {
+    // TypeORM logs each migration that is reverted in this process.
+    Logger.overrideLogger(false);
     released = await unpackRelease();
   });
 

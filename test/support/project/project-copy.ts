@@ -1,16 +1,6 @@
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { join, relative } from 'node:path';
+import { cpSync, existsSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../service.js';
 
@@ -39,18 +29,9 @@ export class ProjectCopy {
       cpSync(join(root, name), join(this.folder, name), { recursive: true, preserveTimestamps: true });
     }
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
-    this.keepBuild(root);
-  }
-
-  /** Lets `scripts/build.js` compile only what changes here: the folders of a copy are new, and its packages are elsewhere. */
-  private keepBuild(root: string): void {
-    const [built, info] = ['.built', '.tsbuildinfo'].map((name) => join(this.folder, 'dist', name));
-    if (!existsSync(info!)) return;
-    utimesSync(built!, new Date(), new Date());
-    const packages = realpathSync(join(root, 'node_modules'));
-    const pathFrom = (folder: string) => `"${relative(join(folder, 'dist'), packages)}/`;
-    const text = readFileSync(info!, 'utf8').replaceAll(pathFrom(root), pathFrom(this.folder));
-    writeFileSync(info!, text);
+    const built = join(this.folder, 'dist/.built');
+    // The folders of the copy are newer than the build.
+    if (existsSync(built)) utimesSync(built, new Date(), new Date());
   }
 
   /** The source files, as paths from the top. */
