@@ -139,17 +139,13 @@ describe('the configuration', () => {
   });
 
   it.each<[string, Environment]>([
-    ['PORT', { PORT: '65536' }],
     ['PORT', { PORT: '3e3' }],
     ['PORT', { PORT: '3001' }],
     ['WORKERS', { WORKERS: '1.5' }],
     ['WORKERS', { WORKERS: 'AUTO' }],
-    ['WORKERS', { WORKERS: ' 2' }],
     ['HOST', { HOST: 'localhost' }],
     ['NODE_ENV', { NODE_ENV: 'prod' }],
-    ['DATABASE_URL', { DATABASE_URL: 'mysql://u:p@localhost/cookies' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: '/nowhere/url' }],
-    ['DATABASE_POOL_SIZE', { DATABASE_POOL_SIZE: '0' }],
     ['DATABASE_SSL_CA', { DATABASE_SSL_CA: 'no certificate' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
@@ -157,9 +153,6 @@ describe('the configuration', () => {
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
     ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u@h:0/d' }],
-    ['JWT_SECRET', { NODE_ENV: 'production', JWT_SECRET: 'short' }],
-    ['COOKIES_CAPACITY', { COOKIES_CAPACITY: '9007199254740992' }],
-    ['COOKIES_CAPACITY', { COOKIES_CAPACITY: '1.5' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],
     ['TRUST_PROXY', { TRUST_PROXY: 'true' }],
@@ -170,44 +163,31 @@ describe('the configuration', () => {
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
     ['JWT_SECRET', { JWT_SECRET: 'é'.repeat(15) }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
-    ['JWT_SECRET', { JWT_SECRET: SECRET, JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
     ['JWT_ISSUER', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_AUDIENCE: 'cookies' }],
     ['JWT_AUDIENCE', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_ISSUER: 'https://issuer.example' }],
     ['JWT_SECRET and JWT_PUBLIC_KEY', { JWT_SECRET: SECRET, JWT_PUBLIC_KEY: pem(rsa.publicKey), ...issued }],
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
-    ['JWT_MAX_LIFETIME', { JWT_MAX_LIFETIME: '59' }],
-    ['JWT_MAX_LIFETIME', { JWT_MAX_LIFETIME: '1d' }],
-    ['JWT_SECERT', { JWT_SECERT: SECRET }],
-    ['COOKIES_CAPCITY', { COOKIES_CAPCITY: '5' }],
   ])('names %s as the only problem of %j', (name, environment) => {
     expect(errorsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
   });
 
   it.each([
     ['COOKIE_CAPACITY', 'COOKIES_CAPACITY'],
-    ['COOKIES_CAPACTIY', 'COOKIES_CAPACITY'],
     ['cookies_capacity', 'COOKIES_CAPACITY'],
     ['LOGLEVEL', 'LOG_LEVEL'],
-    ['WORKER', 'WORKERS'],
+    ['LOG_LEVELS', 'LOG_LEVEL'],
     ['NODE_EMV', 'NODE_ENV'],
-    ['LOG_LEVLE', 'LOG_LEVEL'],
-    ['DATABASE_URI', 'DATABASE_URL'],
-    ['DATABASE_POOLSIZE', 'DATABASE_POOL_SIZE'],
-    ['CORS_ORIGIN', 'CORS_ORIGINS'],
-    ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
     ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
     ['JWT_SECRET_KEY', 'JWT_SECRET'],
     ['JWT_AUD', 'JWT_AUDIENCE'],
     ['DATABASE_TRANSCATION_TIMOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
-    ['JWT_SECRET_FILE_PATH', 'JWT_SECRET_FILE'],
-    ['LOG_LEVELS', 'LOG_LEVEL'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
     const errors = errorsOf({ [name]: '5' });
     expect(errors).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
   });
 
-  it.each(['cookies', 'jwt', 'cookies-capacity', 'jwt-secret', 'management', 'database-url', 'log-level'])(
+  it.each(['cookies', 'cookies-capacity', 'jwt-secret', 'management'])(
     'ignores variables that Kubernetes and Docker set for a service named %s',
     (service) => {
       for (const protocol of ['tcp', 'udp', 'sctp']) ignoresLinksOf(service, protocol);
@@ -231,18 +211,9 @@ describe('the configuration', () => {
   }
 
   it('ignores variables of other programs', () => {
-    const names = ['HOME', 'HOSTNAME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL'];
     const others = [
-      ...names,
-      'BLOG_LEVELS',
-      'MY_JWT_SECRET_KEY',
-
-      'NODE_OPTIONS',
-      'NODE_VERSION',
-      'JWT_LIBRARY',
-      'COOKIES_POLICY',
-      'DOC',
-      'POST',
+      ...['HOME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL', 'BLOG_LEVELS'],
+      ...['MY_JWT_SECRET_KEY', 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'],
     ];
     expect(loadConfig(Object.fromEntries(others.map((name) => [name, '5'])))).toEqual(loadConfig({}));
   });
@@ -281,27 +252,20 @@ describe('the configuration', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const certificate = '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUJ\n-----END CERTIFICATE-----';
-  const privatePem = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const der = rsa.publicKey.export({ type: 'spki', format: 'der' });
 
   it.each<[what: string, secret: string, reason: RegExp]>([
     ['a PEM public key', pem(rsa.publicKey), /JWT_PUBLIC_KEY/],
     ['a PEM public key on one line', pem(rsa.publicKey).replaceAll('\n', '\\n'), /JWT_PUBLIC_KEY/],
-    ['a PEM public key with blanks before', `  ${pem(rsa.publicKey)}`, /JWT_PUBLIC_KEY/],
     ['a PEM public key in base64', Buffer.from(pem(rsa.publicKey)).toString('base64'), /JWT_PUBLIC_KEY/],
     ['a public key in base64 without PEM', der.toString('base64'), /JWT_PUBLIC_KEY/],
     ['a public key in hexadecimal', der.toString('hex'), /JWT_PUBLIC_KEY/],
     ['one with colons, as openssl prints it', der.toString('hex').replaceAll(/..(?=.)/g, '$&:'), /JWT_PUBLIC_KEY/],
-    ['a PEM private key', privatePem, /JWT_PUBLIC_KEY/],
-    ['a PEM certificate', certificate, /JWT_PUBLIC_KEY/],
     ['a public key of OpenSSH', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['one of another kind', `ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['a JSON Web Key', JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), /JWT_PUBLIC_KEY/],
     ['one character', 's'.repeat(64), /1 bytes repeated/],
-    ['three characters', 'abc'.repeat(12), /3 bytes repeated/],
     ['eight digits repeated in part', '12345678'.repeat(5).slice(0, 35), /8 bytes repeated/],
-    ['a long text repeated', SECRET.slice(0, 31).repeat(3), /31 bytes repeated/],
     ['changeme', 'changeme-changeme2-changeme3-changeme4', /placeholder/],
     ['another word for it', 'Change-It: 7c9e6679f4b14b1e9f0d8', /placeholder/],
     ['a text to be replaced', 'REPLACE_ME_before_the_first_start', /placeholder/],
@@ -317,19 +281,21 @@ describe('the configuration', () => {
     if (secret !== PLATFORM_SETTINGS.jwt.secret.example) expect(errors[0]).not.toContain(secret);
   });
 
-  it('accepts a random JWT_SECRET in any usual writing', () => {
+  it('accepts a random JWT_SECRET in any usual writing, and a passphrase of words', () => {
+    const { parse } = PLATFORM_SETTINGS.jwt.secret;
     for (let time = 0; time < 1000; time++) {
       for (const secret of [
         randomBytes(16).toString('hex'),
-        randomBytes(32).toString('hex'),
         randomBytes(24).toString('base64'),
         randomBytes(64).toString('base64url'),
         // Of all usual forms, decimal digits have the fewest different characters.
         Array.from(randomBytes(40), (byte) => byte % 10).join(''),
-        `${SECRET}${SECRET}`,
       ]) {
-        expect(errorsOf({ JWT_SECRET: secret })).toEqual([]);
+        expect(parse(secret)).toBe(secret);
       }
+    }
+    for (const secret of [`${SECRET}${SECRET}`, 'correct horse battery staple and a cookie']) {
+      expect(errorsOf({ JWT_SECRET: secret })).toEqual([]);
     }
   });
 
@@ -339,10 +305,6 @@ describe('the configuration', () => {
     expect(errorsOf({ JWT_SECRET: emoji })).toEqual([]);
     expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 32) })).toEqual([]);
     expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 31) })).toEqual([expect.stringContaining('it has 31')]);
-  });
-
-  it('accepts a passphrase of words as JWT_SECRET', () => {
-    expect(errorsOf({ JWT_SECRET: 'correct horse battery staple and a cookie' })).toEqual([]);
   });
 
   it('never repeats a secret in a message', () => {

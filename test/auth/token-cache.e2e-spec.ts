@@ -1,5 +1,7 @@
-import { TokenVerifier } from '../../src/auth/token-verifier.js';
+import { spawnSync } from 'node:child_process';
+import { TokenCache, TokenVerifier } from '../../src/auth/token-verifier.js';
 import { expectError } from '../support/expect-error.js';
+import { projectModule } from '../support/faults/preloaded.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws, list } from './jws.js';
 
@@ -61,5 +63,95 @@ describe('a token that was accepted before', () => {
     const reader = Client.bearing(service, jws(HS256, claims({ scope: 'cookies:read' })));
     expect((await reader.get('/cookies')).status).toBe(200);
     expectError(await reader.post(COOKIE), 403, 'INSUFFICIENT_SCOPE');
+  });
+});
+
+/** Bytes: far more than other allocations of a small process. */
+const BOUND = 4 * 1024 * 1024;
+
+/** Prints, for each kind of token, the bytes that a full cache takes and estimates. A large heap like jest's is slow to measure. */
+const MEASURES = `
+  import { TokenCache } from '${projectModule('dist/src/auth/token-verifier.js')}';
+  const heapUsed = () => {
+    for (let round = 0; round < 3; round++) gc();
+    return process.memoryUsage().heapUsed;
+  };
+  /** A token sliced from a header field, and the principal parsed from its claims. */
+  const entry = (index, scope, padding = 0) => {
+    const claims = JSON.stringify({ sub: 'subject-' + index, iss: 'https://login.example.com/', scope });
+    const parts = [Buffer.from(claims).toString('base64url'), 'p'.repeat(padding), String(index).padStart(43, 's')];
+    const field = Buffer.from('Bearer ' + parts.join('.')).toString('latin1');
+    const { sub, iss, scope: parsed } = JSON.parse(claims);
+    const scopes = new Set(typeof parsed === 'string' ? parsed.split(' ') : parsed);
+    return [field.slice(7), { subject: sub, issuer: iss, scopes, expiresAt: 9e9 }];
+  };
+  const numbered = (count, name) => Array.from({ length: count }, (_, index) => name + index);
+  const kinds = {
+    'with short claims': (index) => entry(index, 'r'),
+    'of common size': (index) => entry(index, 'cookies:read cookies:write', 200),
+    'with a long signature': (index) => entry(index, 'cookies:read', 3000),
+    'with 100 scopes in an array': (index) => entry(index, numbered(100, 'a-scope-of-some-length-')),
+    'with 150 scopes of few characters': (index) => entry(index, numbered(150, '').join(' ')),
+    'with claims beyond Latin-1': (index) => entry(index, numbered(100, 'scope-of-length-').join(' ') + ' 🍪'),
+  };
+  const measured = Object.entries(kinds).map(([kind, make]) => {
+    const cache = new TokenCache(${BOUND});
+    const before = heapUsed();
+    let index = 0;
+    // Some hundred entries more than fit, so that the oldest are evicted.
+    for (let tooMany = 0; tooMany < 300; index++) {
+      const { bytes } = cache;
+      cache.set(...make(index));
+      if (cache.bytes <= bytes) tooMany++;
+    }
+    const taken = heapUsed() - before;
+    const [oldest, newest] = [0, index - 1].map((each) => cache.get(make(each)[0]) !== undefined);
+    return { kind, taken, estimated: cache.bytes, oldest, newest };
+  });
+  console.log(JSON.stringify(measured));`;
+
+describe('the cache of verified tokens', () => {
+  const entry = (token: string, expiresIn = 3600) => {
+    const principal = { subject: token, scopes: new Set(['cookies:read']), expiresAt: Date.now() / 1000 + expiresIn };
+    return [token, principal] as const;
+  };
+
+  it('takes no more of the heap than its bound, whatever the tokens, and estimates at most five times too much', () => {
+    const args = ['--expose-gc', '--input-type=module', '-e', MEASURES];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    const measured = JSON.parse(stdout) as { taken: number; estimated: number; oldest: boolean; newest: boolean }[];
+    expect(measured).toHaveLength(6);
+    const wrong = measured.filter(
+      ({ taken, estimated, oldest, newest }) =>
+        Math.max(taken, estimated) > BOUND || estimated < 0.9 * BOUND || taken < BOUND / 5 || oldest || !newest,
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('evicts the least recently used tokens', () => {
+    const cache = new TokenCache(BOUND);
+    cache.set(...entry('used'));
+    for (let index = 1; index < 10_000; index++) {
+      cache.set(...entry(`token ${index}`));
+      if (cache.get('used') === undefined) throw new Error(`Lost after ${index} others`);
+    }
+    expect(cache.get('token 1')).toBeUndefined();
+  });
+
+  it('does not cache a token that is very long or has very many scopes, and keeps the others', () => {
+    const cache = new TokenCache(BOUND);
+    cache.set(...entry('other'));
+    const scopes = new Set(Array.from({ length: 1000 }, (_, index) => String(index)));
+    cache.set(...entry('x'.repeat(10_000)));
+    cache.set('of many scopes', { ...entry('of many scopes')[1], scopes });
+    for (const token of ['x'.repeat(10_000), 'of many scopes']) expect(cache.get(token)).toBeUndefined();
+    expect(cache.get('other')).toMatchObject({ subject: 'other' });
+  });
+
+  it('forgets a token that has expired', () => {
+    const cache = new TokenCache(BOUND);
+    cache.set(...entry('expired', -1));
+    expect(cache.get('expired')).toBeUndefined();
+    expect(cache.bytes).toBe(0);
   });
 });

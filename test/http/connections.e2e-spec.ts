@@ -81,7 +81,8 @@ function stored(wish: string): number {
 }
 
 describe('a client that sends requests and does not read', () => {
-  const pages = (): string[] => Array.from({ length: 200 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
+  // Some 20 of the responses fill the sockets of both sides, and 16 requests may wait.
+  const pages = (): string[] => Array.from({ length: 60 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
 
   it('gets its response later, in order, and what waits behind an unread response is not done before', async () => {
     await start();
@@ -90,7 +91,7 @@ describe('a client that sends requests and does not read', () => {
     await until(() => logged('page-1').length === 1, 'the second page is answered');
     await sleep(500);
     expect(stored('behind')).toBe(0);
-    expect(logged('page-199')).toEqual([]);
+    expect(logged('page-59')).toEqual([]);
     const received = receivedBy(socket.resume());
     await until(() => logged('behind').length === 1, 'the POST is answered');
     socket.end();
@@ -105,29 +106,31 @@ describe('a client that sends requests and does not read', () => {
   });
 
   it.each([
-    ['more requests wait than may', 200, 0],
+    ['more requests wait than may', 60, 0],
     ['a response is unread when the next request comes', 14, 1],
   ])('has REQUEST_TIMEOUT for the rest of a request once the service reads on: %s', async (_why, first, later) => {
     await start({ REQUEST_TIMEOUT: '3000' });
     const some = (count: number): string => pages().slice(0, count).join('');
-    for (const rest of [post('behind').slice(-20), undefined]) {
+    const outcomeOf = async (rest?: string): Promise<number[]> => {
       const socket = await connection({ reads: false });
       socket.write(some(first));
       await sleep(500);
       socket.write(some(later) + post('behind').slice(0, -20));
-      await sleep(5000);
+      await sleep(4000);
       const received = receivedBy(socket.resume());
       if (rest !== undefined) {
         await sleep(1500);
         socket.write(rest);
         await until(() => stored('behind') === 1, 'the POST is done');
-        await sleep(4500);
+        await sleep(4000);
         socket.end(get('/cookies/1'));
       }
       await once(socket, 'close');
-      const expected = [...Array<number>(first + later).fill(200), ...(rest === undefined ? [408] : [201, 200])];
-      expect(responsesIn(received()).map(({ status }) => status)).toEqual(expected);
-    }
+      return responsesIn(received()).map(({ status }) => status);
+    };
+    const [whole, half] = await Promise.all([outcomeOf(post('behind').slice(-20)), outcomeOf()]);
+    expect(whole).toEqual([...Array<number>(first + later).fill(200), 201, 200]);
+    expect(half).toEqual([...Array<number>(first + later).fill(200), 408]);
     expect(stored('behind')).toBe(1);
     await until(() => logged('behind').length === 2, 'the log has both');
   });
@@ -154,21 +157,21 @@ describe('a client that sends requests and does not read', () => {
   it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and other clients still get their responses', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
     const good = await Client.of(service);
-    for (let reader = 0; reader < 40; reader++) {
+    for (let reader = 0; reader < 25; reader++) {
       (await connection({ reads: false })).write(pages().join(''));
       expect((await good.get('/cookies?limit=1000')).status).toBe(200);
       expect(await metric('http_response_buffer_bytes')).toBeLessThan(6_000_000);
     }
-    await until(() => logged('page-199').length > 0, 'some have been cut off');
+    await until(() => logged('page-59').length > 0, 'some have been cut off');
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
   });
 
   it('is cut off for another client only after clients that have read nothing for longer', async () => {
-    await start({ RESPONSE_BUFFER_BYTES: '9000000' });
+    await start({ RESPONSE_BUFFER_BYTES: '4000000' });
     const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
     let readers = 0;
     for (; readers < 30 && (await cuts()) === 0; readers++) {
-      const ids = Array.from({ length: 200 }, (_, index) => `reader-${readers}.${index}`);
+      const ids = Array.from({ length: 60 }, (_, index) => `reader-${readers}.${index}`);
       (await connection({ reads: false })).write(ids.map((id) => get('/cookies?limit=1000', id)).join(''));
       // The service checks once a second which clients have read.
       await sleep(1100);
@@ -224,8 +227,7 @@ describe('a client that sends more requests than it reads responses', () => {
     await start();
     const socket = await connection({ reads: false });
     socket.setNoDelay(true);
-    // Some 20 of the responses fill the sockets of both sides.
-    for (let page = 0; page < 250; page++) {
+    for (let page = 0; page < 150; page++) {
       socket.write(get('/cookies?limit=1000', `page-${page}`));
       await sleep(2);
     }
@@ -233,7 +235,7 @@ describe('a client that sends more requests than it reads responses', () => {
     await sleep(500);
     const response = 700_000;
     expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(16 * 4096);
-    expect(await metric('http_response_buffer_bytes')).toBeLessThan(250 * 4096 + response);
+    expect(await metric('http_response_buffer_bytes')).toBeLessThan(150 * 4096 + response);
   });
 
   it('has 16 of them waiting behind one that takes long, and gets a response to each in the end', async () => {
@@ -374,6 +376,6 @@ describe('readers of long lists', () => {
     database.close();
     for (let reader = 0; reader < 60; reader++) (await connection({ reads: false })).write(get('/cookies', 'stalled'));
     const bob = await Client.of(service, { subject: 'bob' });
-    for (let time = 0; time < 3; time++) expect((await bob.get('/cookies')).status).toBe(200);
+    expect((await bob.get('/cookies')).status).toBe(200);
   });
 });

@@ -2,29 +2,23 @@ import { DataSource } from 'typeorm';
 import { MOST_WAITING } from '../../src/database/wait-queue.js';
 import { Site } from '../faults/fault.js';
 import { requestUntil } from '../support/load/request-until.js';
-import { engineInUse } from '../support/engine.js';
 import { startService } from '../support/service.js';
 
 describe('600 clients', () => {
   it('leave GET /health/ready 200', async () => {
     await Site.use(async (site) => {
       const service = await site.start();
-      const probes: { status: number; milliseconds: number }[] = [];
-      const signal = AbortSignal.timeout(5000);
+      const probes: number[] = [];
+      const signal = AbortSignal.timeout(3000);
       const probe = async (): Promise<void> => {
         while (!signal.aborted) {
-          const began = performance.now();
-          const { status } = await fetch(`${service.managementUrl}/health/ready`);
-          probes.push({ status, milliseconds: performance.now() - began });
+          probes.push((await fetch(`${service.managementUrl}/health/ready`)).status);
           await new Promise((resolve) => setTimeout(resolve, 50));
         }
       };
-      const [statuses] = await Promise.all([requestUntil(signal, service, 600), probe()]);
-      const slowest = Math.max(...probes.map(({ milliseconds }) => milliseconds));
-      const failed = probes.filter(({ status }) => status !== 200).length;
-      console.info(engineInUse(), Object.fromEntries(statuses), { probes: probes.length, failed, slowest });
+      await Promise.all([requestUntil(signal, service, 600), probe()]);
       expect(probes.length).toBeGreaterThan(3);
-      expect(failed).toBe(0);
+      expect(probes.filter((status) => status !== 200)).toEqual([]);
     });
   });
 });

@@ -22,11 +22,14 @@ let service: LoggedService;
 let sockets: TLSSocket[];
 let bearer: string;
 
-beforeEach(async () => {
-  files = newFiles('used');
+beforeAll(async () => {
+  if (canMakeCertificates) files = newFiles('used');
+  bearer = await token();
+});
+
+beforeEach(() => {
   environment = { TLS_CERT_FILE: files.certificate, TLS_KEY_FILE: files.key };
   sockets = [];
-  bearer = await token();
 });
 
 function newFiles(name: string) {

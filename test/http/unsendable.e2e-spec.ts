@@ -5,7 +5,7 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Public } from '../../src/auth/scopes.decorator.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, startService } from '../support/service.js';
+import { Client, type Service, startService } from '../support/service.js';
 
 @Controller('unsendable')
 @Public()
@@ -90,13 +90,20 @@ describe.each([
   ['of a module', PlainModule],
   ['of a module that registers a plugin of Fastify', PluginModule],
 ])('a result %s that cannot be sent', (_what, module) => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({}, [module]);
+  });
+
+  afterAll(() => service.stop());
+
   it.each([
     ['a BigInt', 'bigint'],
     ['a cycle', 'cycle'],
     ['toJSON() that throws', 'throwing'],
     ['a header field with a line end', 'field'],
   ])('is 500 for %s, in the shape of all errors, and is logged once', async (_name, path) => {
-    await using service = await startService({}, [module]);
     record();
     const response = await (await Client.of(service)).get(`/unsendable/${path}`);
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');

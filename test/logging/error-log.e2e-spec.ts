@@ -41,14 +41,15 @@ const metric = async (service: { readonly managementUrl: string }, name: string)
 
 /** Overwrites a page of the table with 0xff. */
 function damage(path: string): void {
-  const file = openDatabase(path);
+  const file = openDatabase(path, { timeout: 10_000 });
   file
     .prepare(
       `WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RECORDS})
      INSERT INTO cookies (flavor, size, wish) SELECT 'vanilla', 'small', 'wish ' || id FROM numbers`,
     )
     .run();
-  file.pragma('wal_checkpoint(TRUNCATE)');
+  // Otherwise the page in the write-ahead log would be read, not the damaged one.
+  expect(file.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
   const leaves = `SELECT pageno FROM dbstat WHERE name = 'cookies' AND pagetype = 'leaf' ORDER BY path`;
   const pages = file.prepare(leaves).pluck().all() as number[];
   file.close();
@@ -165,8 +166,8 @@ describe('the log of a service with problems', () => {
     });
 
     afterAll(async () => {
-      await service?.end();
-      await server?.remove();
+      expect(await service.end()).toBe(0);
+      await server.remove();
     });
 
     const problemLines = (): LogLine[] =>
@@ -202,8 +203,8 @@ describe('the log of a service with problems', () => {
           CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON storage EXECUTE FUNCTION fail()`),
       );
 
-    it.each(['53200', '53300', '53400'])('responds 503 if the server lacks resources (SQLSTATE %s)', async (code) => {
-      await failWith(code);
+    it('responds 503 if the server lacks memory (SQLSTATE 53200)', async () => {
+      await failWith('53200');
       const response = await (await Client.of(service)).post(COOKIE);
       expectError(response, 503, 'SERVICE_UNAVAILABLE');
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);

@@ -5,7 +5,7 @@ import { sendRejectedRequests } from '../support/load/rejected-requests.js';
 import { metricsOf } from '../support/metrics.js';
 import { freePort } from '../support/postgres/postgres-server.js';
 import { connected } from '../support/raw-http.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
@@ -27,17 +27,18 @@ describe('the log in production', () => {
   it('drops and counts lines of requests, not warnings, while its reader stalls; reports that a minute later and at the end', async () => {
     await using service = await ServiceProcess.start(temporaryFolder(), WARNS);
     service.child.stdout!.pause();
-    await sendRejectedRequests(service, 24_000);
+    const long = { token: await token({ subject: 's'.repeat(1024), scope: '' }) };
+    await sendRejectedRequests(service, 5000, long);
     const dropped = await droppedLines(service, 'info');
     const seenAt = Date.now();
     expect(dropped).toBeGreaterThan(1000);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
     // The reader takes too little to empty the buffer, so there is no report yet.
     await readSome(service);
-    await sendRejectedRequests(service, 3000);
+    await sendRejectedRequests(service, 1500, long);
     service.child.kill('SIGWINCH');
     await readSome(service);
-    await sendRejectedRequests(service, 3000);
+    await sendRejectedRequests(service, 1500, long);
     const droppedInAll = await droppedLines(service, 'info');
     expect(droppedInAll).toBeGreaterThan(dropped + 1000);
     service.child.kill('SIGUSR2');
@@ -60,7 +61,7 @@ describe('the log in production', () => {
     expect(second!.since).toBeGreaterThanOrEqual(first!.at);
     expect(first!.dropped + second!.dropped).toBe(droppedInAll);
     const requests = lines.filter(({ route }) => route === '/cookies');
-    expect(requests.length + droppedInAll).toBe(30_001);
+    expect(requests.length + droppedInAll).toBe(8001);
   });
 
   it('lets the service continue at equal cost when its reader has gone, and exit with 0 on SIGTERM', async () => {
@@ -71,15 +72,6 @@ describe('the log in production', () => {
     const before = processorTimeOf(service);
     await sleep(2000);
     expect(processorTimeOf(service) - before).toBeLessThan(0.2);
-    const began = performance.now();
-    expect(await service.end()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(10_000);
-  });
-
-  it('does not keep the service from exiting with 0 on SIGTERM while its reader stalls', async () => {
-    await using service = await ServiceProcess.start(temporaryFolder());
-    service.child.stdout!.pause();
-    await sendRejectedRequests(service, 5000);
     const began = performance.now();
     expect(await service.end()).toBe(0);
     expect(performance.now() - began).toBeLessThan(10_000);

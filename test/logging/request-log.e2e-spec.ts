@@ -50,14 +50,11 @@ const ASKED: readonly Asked[] = [
 ];
 
 describe('a forwarded address', () => {
-  it.each(['<script>', 'unknown', '192.0.2.7:80', 'x'.repeat(500)])(
-    'that is no address is not logged: %s',
-    async (forwarded) => {
-      const id = `forwarded-${forwarded.length}`;
-      await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
-      expect(await logged(id)).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
-    },
-  );
+  it.each(['<script>', '192.0.2.7:80'])('that is no address is not logged: %s', async (forwarded) => {
+    const id = `forwarded-${forwarded.length}`;
+    await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
+    expect(await logged(id)).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
+  });
 });
 
 describe('the log has one line for', () => {

@@ -14,6 +14,7 @@ import {
   dropDatabases,
   type EngineName,
 } from '../support/engine.js';
+import { expectError } from '../support/expect-error.js';
 import { PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
@@ -99,9 +100,12 @@ describeEngines('GET /metrics', (engine) => {
   });
 
   it('is the text format of Prometheus, and is not cached', async () => {
-    const { headers } = await fetch(`${service.managementUrl}/metrics`);
-    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(headers.get('cache-control')).toBe('no-store');
+    // Prometheus asks for OpenMetrics, which only a service with tracing has.
+    const headers = { accept: 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1' };
+    const response = await fetch(`${service.managementUrl}/metrics`, { headers });
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.text()).not.toContain('# EOF');
   });
 
   it('names the version of the service', async () => {
@@ -233,6 +237,22 @@ describe('GET /metrics', () => {
     const free = metrics.get('database_volume_free_bytes')!;
     expect(free / (bavail * bsize)).toBeCloseTo(1, 1);
     expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
+  });
+
+  it('returns 200 with METRICS_TOKEN only, in a scheme of any case; health needs no token', async () => {
+    const right = 'c29tZSByYW5kb20gYnl0ZXM=';
+    await using service = await startService({ METRICS_TOKEN: right });
+    const management = Client.bearing({ url: service.managementUrl });
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      expect((await management.get('/metrics', { authorization: `${scheme} ${right}` })).status).toBe(200);
+    }
+    for (const wrong of [undefined, '', right.slice(0, -1), `${right}=`, right.toLowerCase()]) {
+      const response = await Client.bearing({ url: service.managementUrl }, wrong).get('/metrics');
+      expectError(response, 401, 'UNAUTHENTICATED');
+      expect(response.headers.get('www-authenticate')).toBe('Bearer realm="metrics"');
+      expect(response.text).not.toContain(right);
+    }
+    for (const path of ['/health/live', '/health/ready']) expect((await management.get(path)).status).toBe(200);
   });
 
   it('has the time and the size of the last backup, and 0 if there is none', async () => {

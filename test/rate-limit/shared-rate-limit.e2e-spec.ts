@@ -1,9 +1,7 @@
-import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { SharedCounts } from '../../src/rate-limit/limit.js';
 import { databaseUrlFor } from '../support/engine.js';
-import { Client, type Service, startService, temporaryFolder, token } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { Client, type Service, startService } from '../support/service.js';
 
 const MOST = 20;
 const SHARED = {
@@ -90,21 +88,5 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     for (let request = 0; request < MOST + 5; request++) statuses.push((await client.get('/cookies/1')).status);
     expect(statuses.filter((status) => status === 404)).toHaveLength(MOST);
     expect(statuses.filter((status) => status === 429)).toHaveLength(5);
-  });
-});
-
-describe('two workers', () => {
-  it('accept as many requests of a subject as it may send with RATE_LIMIT_STORE=database', async () => {
-    const folder = temporaryFolder();
-    const service = await ServiceProcess.start(folder, { ...SHARED, WORKERS: '2' });
-    try {
-      const headers = { authorization: `Bearer ${await token()}`, connection: 'close' };
-      const get = async () => (await fetch(`${service.url}/cookies/1`, { headers })).status;
-      const statuses = await Promise.all(numbers(3 * MOST).map(get));
-      expect(statuses.sort()).toEqual(numbers(3 * MOST).map((index) => (index < MOST ? 404 : 429)));
-    } finally {
-      await service.end('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    }
   });
 });

@@ -1,11 +1,22 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { join } from 'node:path';
-import { openApiDocument } from '../../src/openapi/document.js';
+import { type AddressInfo, createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import type { Environment } from '../../src/config/config.js';
 import { nodeMajor } from '../../src/config/node-version.js';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { openApiDocument } from '../../src/openapi/document.js';
 import { run } from '../support/command.js';
+import { environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { startService, temporaryFolder } from '../support/service.js';
+
+const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
+const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
+const onVolume = SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip;
 
 /** Exists since Node 22.14. */
 const { setSourceMapsSupport } = nodeModule as { setSourceMapsSupport?: unknown };
@@ -19,10 +30,127 @@ const THROWS_AT_THE_FIRST_OUTPUT = `
   };
   Error.stackTraceLimit = 50;`;
 
-describe('the built service', () => {
-  let folder: string;
-  beforeEach(() => (folder = temporaryFolder()));
+let folder: string;
 
+beforeEach(() => {
+  folder = temporaryFolder();
+  if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
+});
+
+/** Returns the output of a failed start as an ordinary user. */
+async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
+  const service = ServiceProcess.spawn(place, environment, ORDINARY_USER);
+  expect(await service.exit()).toBe(1);
+  expect(service.output).not.toMatch(/^ +at /m);
+  return service.output;
+}
+
+/** The `FAIL` lines of `doctor` as an ordinary user. */
+function failuresOfOrdinaryDoctor(place = folder): string {
+  const env = { PATH: process.env['PATH'], ...environmentIn(place, { NODE_ENV: 'production' }) };
+  const args = [resolve('dist/src/cli/main.js'), 'doctor'];
+  return failuresIn(spawnSync(process.execPath, args, { cwd: place, env, encoding: 'utf8', ...ORDINARY_USER }).stdout);
+}
+
+/** The `FAIL` lines of `doctor`, which runs faster as this user. */
+const failuresOfDoctor = async (place = folder, environment: Environment = {}): Promise<string> =>
+  failuresIn((await run(place, ['doctor'], { environment })).stdout);
+
+function failuresIn(stdout: string): string {
+  const lines = stdout.split('\n').filter((line) => line.startsWith('FAIL'));
+  expect(lines).not.toEqual([]);
+  return lines.join('\n');
+}
+
+function makeDatabase(sql: string, mode: number): void {
+  const file = join(folder, 'cookies.sqlite');
+  const database = openDatabase(file);
+  database.exec(sql);
+  database.close();
+  chmodSync(file, mode);
+}
+
+describe('a start that fails, and doctor', () => {
+  asRoot('name the owner if the database file belongs to another user', async () => {
+    makeDatabase('CREATE TABLE things (name)', 0o600);
+    const owners = /cookies\.sqlite is of 0:0 with mode 600.*this process runs as 65534:/;
+    expect(await failedStart()).toMatch(owners);
+    const failures = failuresOfOrdinaryDoctor();
+    expect(failures).toMatch(owners);
+    expect(failures).not.toMatch(/restore|remove|delete/);
+  });
+
+  asRoot('name the folder that may not be written, and do not report the port', async () => {
+    mkdirSync(join(folder, 'closed'), { mode: 0o755 });
+    const closed = join(folder, 'closed');
+    const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined }, closed);
+    expect(output).toMatch(/closed.*(permission|right|write)/);
+    expect(output).toMatch(/closed is of 0:0 with mode 755/);
+    expect(output).not.toContain('cannot listen');
+    expect(failuresOfOrdinaryDoctor(closed)).toMatch(
+      /volume writable +.*closed cannot be written: permission denied.*0:0/,
+    );
+  });
+
+  it('report that the text of the database is not in UTF-8', async () => {
+    makeDatabase(`PRAGMA encoding = 'UTF-16'; CREATE TABLE things (name)`, 0o666);
+    expect(await failedStart()).toMatch(/cookies\.sqlite cannot be used: its text is in UTF-16le; it must be in UTF-8/);
+    expect(await failuresOfDoctor()).toMatch(/its text is in UTF-16le, and must be in UTF-8/);
+  });
+
+  asRoot('report that the development secret cannot be read, and do not report the port', async () => {
+    writeFileSync(join(folder, 'jwt-secret'), 'x'.repeat(43), { mode: 0o600 });
+    const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined });
+    expect(output).toMatch(/The service cannot start: permission denied \(.*jwt-secret is of 0:0 with mode 600/);
+    expect(output).not.toContain('cannot listen');
+  });
+
+  it('report that the development secret is too short, as after a power failure', async () => {
+    writeFileSync(join(folder, 'jwt-secret'), '');
+    chmodSync(join(folder, 'jwt-secret'), 0o644);
+    const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+    const message = /the secret in .*jwt-secret has 0 bytes, not 32: remove the file\n$/;
+    expect(await failedStart(environment)).toMatch(message);
+    expect((await run(folder, ['token', '--sub', 'alice'], { environment })).stderr).toMatch(message);
+    expect(await failuresOfDoctor(folder, environment)).toMatch(/^FAIL +keys +the secret in .*: remove the file$/m);
+  });
+
+  onVolume('say that the volume is full', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      if (ORDINARY_USER.uid !== undefined) chownSync(volume, ORDINARY_USER.uid, ORDINARY_USER.uid);
+      execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
+      expect(await failedStart({}, volume)).toMatch(/volume (is full|has space)/);
+      expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
+    });
+  });
+
+  onVolume('say that the volume is mounted read-only', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      execFileSync('mount', ['-o', 'remount,ro', volume]);
+      expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*it is on a read-only volume/);
+      expect(await failedStart({}, volume)).toMatch(/cannot be opened/);
+    });
+  });
+});
+
+it.each([
+  ['PORT', '1'],
+  ['MANAGEMENT_PORT', '1'],
+  ['PORT', '2'],
+  ['MANAGEMENT_PORT', '2'],
+])('a start whose %s is in use exits with 1 and names the address, with WORKERS=%s', async (variable, workers) => {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const { port } = occupant.address() as AddressInfo;
+  await using service = ServiceProcess.spawn(folder, { WORKERS: workers, [variable]: String(port) });
+  expect(await service.exit()).toBe(1);
+  occupant.close();
+  expect(service.output).toContain(`127.0.0.1:${port}`);
+  expect(service.output.match(/The service cannot listen: .*EADDRINUSE/g)).toHaveLength(1);
+  expect(service.output).not.toMatch(/^ +at /m);
+});
+
+describe('the built service', () => {
   it('makes the OpenAPI document at the first request for it, and responds to all requests equally', async () => {
     await using service = await ServiceProcess.start(folder, { DOCS: 'true' });
     const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
@@ -52,5 +180,16 @@ describe('the built service', () => {
       await service.end();
       expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(10);
     });
+  });
+
+  it('and every command print the version with --version', async () => {
+    const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], {
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe(`${version}\n`);
+    for (const command of [[], ['export'], ['import'], ['backup'], ['restore'], ['doctor'], ['token']]) {
+      const outcome = await run(folder, [...command, '--version']);
+      expect([command, outcome]).toEqual([command, { code: 0, stdout: `${version}\n`, stderr: '' }]);
+    }
   });
 });

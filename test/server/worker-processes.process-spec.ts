@@ -1,12 +1,13 @@
-import type { Environment } from '../../src/config/config.js';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { untilWritten } from '../faults/fault.js';
 import { preloaded } from '../support/faults/preloaded.js';
-import { countsOf, folderWith, inDatabase } from '../support/command.js';
+import { countsOf } from '../support/command.js';
 import { Ledger, storedIn } from '../support/load/ledger.js';
 import { sendRejectedRequests } from '../support/load/rejected-requests.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { Client, COOKIE, temporaryFolder } from '../support/service.js';
-import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
+import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import {
   inWorkers,
@@ -21,57 +22,8 @@ import {
 const CLIENTS = 12;
 const LISTS = 'http_request_duration_seconds_count{method="GET",route="/cookies",status="200"}';
 
-const start = (environment: Environment, options?: SpawnOptions): Promise<ServiceProcess> =>
-  ServiceProcess.start(temporaryFolder(), { WORKERS: '2', ...environment }, options);
-
 const untilGone = (workers: readonly number[]): Promise<void> =>
   until(() => !workers.some(isRunning), `the end of ${workers.join(' and ')}`);
-
-describe('the log of two workers', () => {
-  it('has exactly one whole line for each of 3 000 requests, and the metrics count them, while its reader is slow', async () => {
-    // A real pipe: Node gives its children sockets, for which longer writes are atomic.
-    const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
-    await using service = await start({}, { through });
-    const count = 3000;
-    let torn = 0;
-    const seen = new Map<string, number>();
-    service.readLines((line) => {
-      try {
-        const { requestId, route } = JSON.parse(line) as { requestId: string; route?: string };
-        if (route === '/cookies') seen.set(requestId, (seen.get(requestId) ?? 0) + 1);
-      } catch {
-        torn += 1;
-      }
-    });
-    const slow = setInterval(() => {
-      service.child.stdout!.pause();
-      setTimeout(() => service.child.stdout!.resume(), 20);
-    }, 100);
-    await sendRejectedRequests(service, count, 20);
-    const series = 'http_request_duration_seconds_count{method="GET",route="/cookies",status="401"}';
-    await untilMetric(service, series, count);
-    clearInterval(slow);
-    expect(await service.end()).toBe(0);
-    await service.outputEnd();
-    expect(torn).toBe(0);
-    expect(seen.size).toBe(count);
-    expect([...seen.values()].filter((lines) => lines !== 1)).toEqual([]);
-  });
-
-  it('does not delay the replacement of a killed worker, or the end of the service, while its reader stalls', async () => {
-    await using service = await start({ SHUTDOWN_TIMEOUT: '60000' });
-    service.child.stdout!.pause();
-    // Several times the size of the pipe's buffer.
-    await sendRejectedRequests(service, 3000);
-    const [killed] = workersOf(service);
-    process.kill(killed!, 'SIGKILL');
-    await untilServing(service, 2, killed);
-    await sendRejectedRequests(service, 3000);
-    const began = performance.now();
-    expect(await service.end()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(40_000);
-  });
-});
 
 describe('a worker that cannot start', () => {
   it('ends the service with its message, once, and its exit code', async () => {
@@ -79,14 +31,6 @@ describe('a worker that cannot start', () => {
     await using service = ServiceProcess.spawn(temporaryFolder(), { WORKERS: '2', ...fails });
     expect(await service.exit()).toBe(7);
     expect(service.output).toBe('no\n');
-  });
-
-  it('ends the service when the database is of a newer version', async () => {
-    const folder = await folderWith('');
-    inDatabase(folder, (database) => database.exec(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9')`));
-    await using service = ServiceProcess.spawn(folder, { WORKERS: '2' });
-    expect(await service.exit()).toBe(1);
-    expect(service.output.match(/The database has the migrations Later9/g)).toHaveLength(1);
   });
 
   /** Makes the pauses of the primary ten times shorter. */
@@ -97,7 +41,10 @@ describe('a worker that cannot start', () => {
 
   it('leaves the others serving on SIGHUP, and ends the service after five attempts with pauses to replace a crashed one', async () => {
     const fails = inWorkers(`console.error('cannot start ' + Date.now()); process.exit(3);`, 2);
-    await using service = await start(preloaded(fails + HURRIES));
+    await using service = await ServiceProcess.start(temporaryFolder(), {
+      WORKERS: '2',
+      ...preloaded(fails + HURRIES),
+    });
     const before = workersOf(service);
     service.child.kill('SIGHUP');
     await service.printed('A new worker could not start; the old workers that are left go on serving');
@@ -127,13 +74,17 @@ const MODULE = `
   process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
+/** Gives the service a real pipe as standard output: Node gives its children sockets, for which longer writes are atomic. */
+const WITH_A_PIPE = ['bash', '-c', 'exec 3> >(setsid -f cat); wait $!; exec "$0" "$@" >&3 3>&-'];
+
 /** Each test continues with the service of the previous one. */
 describe('a service with two workers', () => {
   const place = temporaryFolder();
   let shared: ServiceProcess;
 
   beforeAll(async () => {
-    shared = await ServiceProcess.start(place, { WORKERS: '2', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) });
+    const environment = { WORKERS: '2', SHUTDOWN_TIMEOUT: '60000', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) };
+    shared = await ServiceProcess.start(place, environment, { through: WITH_A_PIPE });
   });
 
   afterAll(() => shared.end('SIGKILL'));
@@ -156,6 +107,19 @@ describe('a service with two workers', () => {
     }
     expect(shared.output.match(/Cookies: /g)).toHaveLength(1);
     expect(shared.output.match(/Ran the migrations/g)).toHaveLength(1);
+  });
+
+  it('logs exactly one whole line for each of 3 000 requests, and its metrics count them, when its reader stalls for a time', async () => {
+    const count = 3000;
+    shared.child.stdout!.pause();
+    await sendRejectedRequests(shared, count, { connections: 20 });
+    await untilMetric(shared, LISTS.replace('200', '401'), count);
+    // Now both workers write to a full pipe.
+    shared.child.stdout!.resume();
+    await until(() => shared.output.split('"status":401').length > count, `${count} lines`);
+    const ids = shared.lines.filter(({ status }) => status === 401).map(({ requestId }) => requestId);
+    expect(ids).toHaveLength(count);
+    expect(new Set(ids).size).toBe(count);
   });
 
   it('adds its metrics up exactly, also those of workers that have been replaced, and ignores messages of modules', async () => {
@@ -224,16 +188,65 @@ describe('a service with two workers', () => {
     await untilHealthy('ready');
   });
 
+  it('replaces a killed worker and ends without delay while the reader of its log stalls', async () => {
+    shared.child.stdout!.pause();
+    // Several times the size of the pipe's buffer.
+    await sendRejectedRequests(shared, 3000);
+    const [killed] = workersOf(shared);
+    process.kill(killed!, 'SIGKILL');
+    await untilServing(shared, 2, killed);
+    await sendRejectedRequests(shared, 3000);
+    const began = performance.now();
+    expect(await shared.end()).toBe(0);
+    // Less than SHUTDOWN_TIMEOUT.
+    expect(performance.now() - began).toBeLessThan(40_000);
+  });
+});
+
+describe('a service with two workers, MANAGEMENT_HOST and METRICS_TOKEN_FILE', () => {
+  const TOKEN = 'c29tZSByYW5kb20gYnl0ZXM=';
+  let service: ServiceProcess;
+
+  beforeAll(() => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'metrics-token');
+    writeFileSync(file, `${TOKEN}\n`);
+    const environment = { WORKERS: '2', MANAGEMENT_HOST: '127.0.0.2', METRICS_TOKEN_FILE: file };
+    service = ServiceProcess.spawn(folder, environment);
+  });
+
+  afterAll(() => service.end('SIGKILL'));
+
+  it('replaces all of them after a SIGHUP that comes while they start', async () => {
+    await until(() => workersOf(service).length > 0, 'the first worker');
+    const [first] = workersOf(service);
+    service.child.kill('SIGHUP');
+    await service.printed('The workers are replaced');
+    await until(() => !workersOf(service).includes(first!) && workersOf(service).length === 2, 'two other workers');
+  });
+
+  it('serves health and metrics at that address only, and metrics with the token only', async () => {
+    const { hostname, port } = new URL(service.managementUrl);
+    expect(hostname).toBe('127.0.0.2');
+    expect(new URL(service.url).hostname).toBe('127.0.0.1');
+    const metrics = (headers: Record<string, string>) => fetch(`${service.managementUrl}/metrics`, { headers });
+    expect((await metrics({})).status).toBe(401);
+    expect((await metrics({ authorization: `Bearer ${TOKEN}` })).status).toBe(200);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/health/ready`)).rejects.toThrow('fetch failed');
+  });
+
   it('leaves no worker behind when it is killed', async () => {
-    const workers = workersOf(shared);
-    await shared.end('SIGKILL');
+    const workers = workersOf(service);
+    expect(workers).toHaveLength(2);
+    await service.end('SIGKILL');
     await untilGone(workers);
   });
 });
 
 describe('a service with two workers that stops', () => {
   it('is not ready meanwhile, handles a signal of a terminal once, and exits with 1 on a second signal', async () => {
-    await using service = await start({ SHUTDOWN_DELAY: '60000' });
+    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_DELAY: '60000' });
     const workers = workersOf(service);
     // A terminal sends the signal to all processes.
     for (const worker of workers) process.kill(worker, 'SIGINT');
@@ -254,16 +267,6 @@ describe('a service with two workers that stops', () => {
     await until(() => workersOf(service).length === 2, 'the second worker');
     expect(await service.end()).toBe(0);
     expect(service.output).not.toContain('"level":"error"');
-  });
-
-  it('replaces all of them after a SIGHUP that comes while they start', async () => {
-    const folder = temporaryFolder();
-    await using service = ServiceProcess.spawn(folder, { WORKERS: '2' });
-    await until(() => workersOf(service).length > 0, 'the first worker');
-    const [first] = workersOf(service);
-    service.child.kill('SIGHUP');
-    await service.printed('The workers are replaced');
-    await until(() => !workersOf(service).includes(first!) && workersOf(service).length === 2, 'two other workers');
   });
 });
 

@@ -4,25 +4,29 @@ import { connected } from '../raw-http.js';
 /** Requests in flight on each connection. */
 const IN_FLIGHT = 10;
 
-/** Sends requests without a token, each with its own id of 128 characters, so that they fill the log. */
+/**
+ * Sends requests that are 401 or 403, each with its own id of 128 characters, so that they fill the log.
+ * @param token without scopes; its subject makes the lines of the log longer
+ */
 export async function sendRejectedRequests(
   service: { readonly url: string },
   count: number,
-  connections = 5,
+  { connections = 5, token = '' } = {},
 ): Promise<void> {
   const each = count / connections;
-  await Promise.all(Array.from({ length: connections }, (_, index) => sendOnOne(service.url, index, each)));
+  const head = `GET /cookies HTTP/1.1\r\nHost: cookies\r\n${token && `Authorization: Bearer ${token}\r\n`}`;
+  await Promise.all(Array.from({ length: connections }, (_, index) => sendOnOne(service.url, index, each, head)));
 }
 
-async function sendOnOne(url: string, connection: number, count: number): Promise<void> {
+async function sendOnOne(url: string, connection: number, count: number, head: string): Promise<void> {
   const socket = await connected(url);
   let [sent, done, rest] = [0, 0, ''];
   const send = (more: number): void => {
     const ids = Array.from({ length: Math.min(more, count - sent) }, () => `${connection}-${++sent}-`.padEnd(128, 'x'));
-    socket.write(ids.map((id) => `GET /cookies HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ${id}\r\n\r\n`).join(''));
+    socket.write(ids.map((id) => `${head}X-Request-Id: ${id}\r\n\r\n`).join(''));
   };
   socket.on('data', (chunk) => {
-    const responses = (rest + chunk.toString('latin1')).split('HTTP/1.1 401 ');
+    const responses = (rest + chunk.toString('latin1')).split(/HTTP\/1\.1 40[13] /);
     rest = responses.at(-1)!;
     done += responses.length - 1;
     if (done >= count) socket.end();
