@@ -1,4 +1,3 @@
-import { PartialType } from '@nestjs/swagger';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { BooleanProperty, IdProperty, IntegerProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
@@ -11,8 +10,6 @@ export class CreatePermitDto {
   @IntegerProperty(1, 9)
   seats!: number;
 }
-
-export class PatchPermitDto extends PartialType(CreatePermitDto, { skipNullProperties: false }) {}
 
 export class PermitDto extends RecordOf(CreatePermitDto, PERMIT) {}
 

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
@@ -7,8 +7,6 @@ import {
   ApiDelete,
   ApiGet,
   ApiList,
-  ApiPatch,
-  ApiReplace,
   missingReference,
   STILL_REFERENCED,
 } from '../../src/resource/operations.js';
@@ -20,7 +18,6 @@ import {
   ListRemarksQuery,
   ListPermitsQuery,
   RemarkDto,
-  PatchPermitDto,
   PermitDto,
 } from './permit.dto.js';
 import { Remark, Permit } from './permit.entity.js';
@@ -54,21 +51,6 @@ export class PermitsController {
   @ApiCreate(PERMIT, { record: PermitDto, body: CreatePermitDto })
   async create(@Body() body: CreatePermitDto, @Exchange() exchange: ResourceExchange) {
     return exchange.created(PERMIT, await this.permits.create(body, exchange.preconditions));
-  }
-
-  @Put(':id')
-  @Scopes('permits:write')
-  @ApiReplace(PERMIT, { record: PermitDto, body: CreatePermitDto })
-  async replace(@RecordId(PERMIT) id: string, @Body() body: CreatePermitDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.changed(await this.permits.update(id, body, exchange.preconditions));
-  }
-
-  @Patch(':id')
-  @HttpCode(204)
-  @Scopes('permits:write')
-  @ApiPatch(PERMIT, { body: PatchPermitDto })
-  async patch(@RecordId(PERMIT) id: string, @Body() body: PatchPermitDto, @Exchange() exchange: ResourceExchange) {
-    exchange.changed(await this.permits.update(id, body, exchange.preconditions));
   }
 
   @Delete(':id')

@@ -5,7 +5,6 @@ import { CreatePermits1790000400000 } from '../permits/create-permits.js';
 import { Permit } from '../permits/permit.entity.js';
 import { PermitsModule } from '../permits/permits.module.js';
 import { engineInUse } from '../support/engine.js';
-import { describeResource } from '../support/resource/describe-resource.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 
 const CAPACITY = 100;
@@ -13,8 +12,6 @@ const isSqlite = engineInUse() === 'sqlite';
 const modules = [PermitsModule];
 const migrations = [new CreatePermits1790000400000()];
 const UPPER_CASE = '01999999-0000-7000-8000-00000000000A';
-
-await describeResource({ path: '/permits', modules, migrations });
 
 describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   let service: Service;
