@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { accepts, acceptsQuery, FLAVORS, isId, MAX_ID, parsed, SIZES } from '../fuzz/contract.js';
 import { expectError } from '../support/expect-error.js';
-import { exchange, request } from '../support/raw-http.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
 interface Cookie {
   readonly id: number;
@@ -85,21 +84,6 @@ const bodies = (names: string[]): fc.Arbitrary<Uint8Array> =>
     .oneof({ weight: 4, arbitrary: nearlyRight(names) }, { weight: 1, arbitrary: json })
     .map((text) => Buffer.from(text));
 
-/** Valid bodies with one to three changed bytes. */
-const damaged = fc
-  .tuple(
-    fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.boolean()), { minLength: 1, maxLength: 3 }),
-    fc.constantFrom('x', '🍪', 'e\u0301', '"\\'),
-  )
-  .map(([changes, text]) => {
-    let bytes = Buffer.from(JSON.stringify({ ...COOKIE, wish: text }));
-    for (const [place, byte, insert] of changes) {
-      const at = place % bytes.length;
-      bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from([byte]), bytes.subarray(insert ? at : at + 1)]);
-    }
-    return bytes;
-  });
-
 // ---- Checks of the responses.
 
 async function revision(): Promise<string> {
@@ -141,15 +125,11 @@ describe('any body', () => {
   afterAll(() => service.stop());
 
   it('is stored by POST exactly when the contract allows it, and is returned unchanged', async () => {
-    await holds(bodies(['flavor', 'size', 'wish']), tryPost, 150);
+    await holds(bodies(['flavor', 'size', 'wish']), tryPost, 80);
   });
 
   it('is stored whatever the wish contains', async () => {
-    await holds(wish, (text) => tryPost(Buffer.from(JSON.stringify({ ...COOKIE, wish: text }))), 120);
-  });
-
-  it('that was damaged is stored only if it is still valid', async () => {
-    await holds(damaged, tryPost, 120);
+    await holds(wish, (text) => tryPost(Buffer.from(JSON.stringify({ ...COOKIE, wish: text }))), 60);
   });
 
   it.each([
@@ -168,26 +148,9 @@ describe('any body', () => {
         current = { ...current, ...(parsed(body) as object) };
         expect((await client.get(path)).body).toEqual(current);
       },
-      150,
+      80,
     );
     await client.request('DELETE', path);
-  });
-
-  it('of random bytes is rejected and changes nothing', async () => {
-    await holds(
-      fc.tuple(
-        fc.constantFrom('POST /cookies', 'PUT /cookies/1', 'PATCH /cookies/1'),
-        fc.uint8Array({ maxLength: 200 }),
-      ),
-      async ([target, bytes]) => {
-        // Other tests cover bytes that happen to be JSON.
-        fc.pre(parsed(bytes) === undefined);
-        const [method, path] = target.split(' ') as [string, string];
-        const before = await revision();
-        await refused(await client.request(method, path, { body: bytes }), before);
-      },
-      100,
-    );
   });
 
   async function created(): Promise<{ path: string; body: Cookie }> {
@@ -242,7 +205,7 @@ describe('of the stored cookies', () => {
           else if (isId(text)) expectError(answer, 404, 'COOKIE_NOT_FOUND');
           else expectError(answer, 400, 'INVALID_REQUEST');
         },
-        200,
+        100,
       );
     });
 
@@ -259,25 +222,7 @@ describe('of the stored cookies', () => {
           expectError(answer, isId(text) ? 404 : 400, isId(text) ? 'COOKIE_NOT_FOUND' : 'INVALID_REQUEST');
           expect(await revision()).toBe(before);
         },
-        60,
-      );
-    });
-
-    it('in any bytes gets a response below 500', async () => {
-      const authorization = `Authorization: Bearer ${await token()}`;
-      await holds(
-        fc.uint8Array({ minLength: 1, maxLength: 30 }),
-        async (bytes) => {
-          const target = Buffer.from(bytes).toString('latin1');
-          const lines = [`GET /cookies/${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', authorization];
-          const answers = await exchange(service, request(lines));
-          expect(answers).not.toHaveLength(0);
-          for (const answer of answers) {
-            if (answer.status !== 200) expectError(answer, answer.status, answer.body.errorCode);
-            expect(answer.status).toBeLessThan(500);
-          }
-        },
-        100,
+        40,
       );
     });
   });
@@ -334,27 +279,7 @@ describe('of the stored cookies', () => {
           expect(answer.body).toEqual(expected.records);
           expect(answer.headers.has('link')).toBe(expected.more);
         },
-        300,
-      );
-    });
-
-    it('of any characters gets a response below 500', async () => {
-      const text = fc.oneof(
-        fc.webQueryParameters(),
-        fc.string({ maxLength: 30 }),
-        fc.string({ unit: fc.constantFrom(...'&=%[].+;2f') }),
-      );
-      await holds(
-        fc.tuple(fc.constantFrom('GET /cookies', 'GET /cookies/1', 'DELETE /cookies/99'), text),
-        async ([target, query]) => {
-          const [method, path] = target.split(' ') as [string, string];
-          const before = await revision();
-          const answer = await client.request(method, `${path}?${query}`);
-          if (answer.status !== 200) expectError(answer, answer.status, answer.body.errorCode);
-          expect([200, 400, 404]).toContain(answer.status);
-          expect(await revision()).toBe(before);
-        },
-        100,
+        150,
       );
     });
   });
