@@ -2,12 +2,10 @@ import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
+import { engineInUse } from './support/engine.js';
 import { expectError, expectErrorHeaders, expectPlainHeaders } from './support/expect-error.js';
 import { describeResource } from './support/resource/describe-resource.js';
 import { type Answer, Client, COOKIE, type Service, startService, token } from './support/service.js';
-
-const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
-const SIZES = ['small', 'medium', 'large'];
 
 await describeResource({
   path: '/cookies',
@@ -60,9 +58,6 @@ describe('a cookie', () => {
   afterAll(() => service.stop());
 
   it.each([
-    ['a single character', 'x'],
-    ['255 letters', 'x'.repeat(255)],
-    ['255 emoji, of two UTF-16 units each', '🍪'.repeat(255)],
     ['255 code points in few visible characters', '👩‍👩‍👧‍👧'.repeat(36) + 'abc'],
     ['variation selectors, which count as well', '❤️'.repeat(127) + '!'],
     ['blanks at both ends', '  \t two \n '],
@@ -78,32 +73,8 @@ describe('a cookie', () => {
     expect((await client.get(`/cookies/${created.body.id}`)).body.wish).toBe(wish);
   });
 
-  it.each(FLAVORS.flatMap((flavor) => SIZES.map((size) => [size, flavor])))(
-    'may be %s and %s',
-    async (size, flavor) => {
-      const created = await client.post({ ...COOKIE, size, flavor });
-      expect(created.body).toMatchObject({ size, flavor });
-    },
-  );
-
-  it('is replaced by PUT, which keeps the wish and gives no ETag', async () => {
-    const { path, etag } = await create(client);
-    const replaced = await client.request('PUT', path, { body: { flavor: 'cinnamon', size: 'large' } });
-    expect(replaced.status).toBe(200);
-    expect(replaced.body).toEqual({
-      id: Number(path.split('/')[2]),
-      flavor: 'cinnamon',
-      size: 'large',
-      wish: COOKIE.wish,
-    });
-    expect(replaced.headers.get('etag')).toBeNull();
-    const read = await client.get(path);
-    expect(read.body).toEqual(replaced.body);
-    expect(read.headers.get('etag')).not.toBe(etag);
-  });
-
-  it.each(['HEAD', 'OPTIONS'])('%s of a path that does not exist returns 404', async (method) => {
-    const answer = await client.request(method, '/nowhere');
+  it('HEAD of a path that does not exist returns 404', async () => {
+    const answer = await client.request('HEAD', '/nowhere');
     expect(answer.status).toBe(404);
     expectErrorHeaders(answer);
   });
@@ -144,7 +115,7 @@ describe('ids', () => {
 });
 
 describe('the list', () => {
-  const COUNT = 2500;
+  const COUNT = 1100;
   let service: Service;
   let client: Client;
 
@@ -213,8 +184,8 @@ describe('a list while others write', () => {
   afterEach(() => service.stop());
 
   it('shows its first state to a slow reader', async () => {
-    // About 20 MB, more than the sockets of both sides buffer: the writes come before the list is read.
-    const count = 20_000;
+    // About 13 MB, more than the sockets of both sides buffer: the writes come before the list is read.
+    const count = 12_998;
     await fill(service, count, '🍪'.repeat(250));
     const { port, hostname } = new URL(service.url);
     const headers = { authorization: `Bearer ${await token()}` };
@@ -238,7 +209,10 @@ describe('a list while others write', () => {
   });
 });
 
-describe('CORS', () => {
+/** Describes what no engine sees. */
+const describeOnce = engineInUse() === 'sqlite' ? describe : describe.skip;
+
+describeOnce('CORS', () => {
   const ORIGINS = ['https://app.example.com', 'http://localhost:8080'];
   let service: Service;
   let client: Client;
@@ -362,7 +336,7 @@ describe('CORS', () => {
   });
 });
 
-describe('every response', () => {
+describeOnce('every response', () => {
   const ORIGIN = 'https://app.example.com';
   let service: Service;
   let client: Client;
@@ -411,63 +385,36 @@ describe('every response', () => {
     [415, 'a text body', (headers) => client.post('x', { ...headers, 'content-type': 'text/plain' })],
   ];
 
-  it.each(ANSWERS)('(%i, %s) has the X-Request-Id of a client that has a sane one', async (status, _name, ask) => {
-    for (const id of ['a', 'Trace_1.2-3', 'x'.repeat(128)]) {
+  it.each(ANSWERS)('(%i, %s) has the X-Request-Id of the client if it is sane', async (status, _name, ask) => {
+    for (const id of ['Trace_1.2-3', '<script>']) {
       const { headers, ...answer } = await ask({ 'x-request-id': id });
       expect(answer.status).toBe(status);
-      expect(headers.get('x-request-id')).toBe(id);
+      expect(headers.get('x-request-id') === id).toBe(id === 'Trace_1.2-3');
       expectPlainHeaders(headers);
     }
   });
 
-  it.each(ANSWERS)('(%i, %s) has a new X-Request-Id otherwise', async (status, _name, ask) => {
-    const seen = new Set<string>();
-    for (const id of ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é']) {
-      const { headers, ...answer } = await ask({ 'x-request-id': id });
-      expect(answer.status).toBe(status);
-      expectPlainHeaders(headers);
-      expect(headers.get('x-request-id')).not.toBe(id);
-      seen.add(headers.get('x-request-id')!);
-    }
-    expect(seen.size).toBe(6);
+  it('has an X-Request-Id of 1 to 128 letters, digits, dots, dashes and underscores, otherwise a new one', async () => {
+    const idFor = async (id: string) =>
+      (await client.get('/cookies/1', { 'x-request-id': id })).headers.get('x-request-id');
+    for (const id of ['a', 'x'.repeat(128)]) expect(await idFor(id)).toBe(id);
+    const made = await Promise.all(['', 'x'.repeat(129), 'with blank', 'a,b', 'é'].map(idFor));
+    expect(new Set(made).size).toBe(5);
+    for (const id of made) expect(id).toMatch(/^[A-Za-z0-9._-]{10,36}$/);
   });
 });
 
-describe('the settings of cookies', () => {
-  /** Runs a service with a setting. */
-  async function withSetting(setting: Record<string, string>, work: (client: Client) => Promise<void>): Promise<void> {
-    const service = await startService(setting);
-    try {
-      await work(await Client.of(service));
-    } finally {
-      await service.stop();
-    }
-  }
-
-  it('REQUIRE_IF_MATCH=true makes PUT, PATCH and DELETE without If-Match 428, and nothing else', async () => {
-    await withSetting({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
-      const { path, etag } = await create(client);
-      const body = { flavor: 'cinnamon', size: 'large' };
-      expectError(await client.request('PUT', path, { body }), 428, 'PRECONDITION_REQUIRED');
-      expectError(await client.request('PATCH', path, { body }), 428, 'PRECONDITION_REQUIRED');
-      expectError(await client.request('DELETE', path), 428, 'PRECONDITION_REQUIRED');
-      expect((await client.get(path)).headers.get('etag')).toBe(etag);
-      expect((await client.get('/cookies')).status).toBe(200);
-      expect((await client.request('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(204);
-    });
-  });
-
-  it('COOKIES_CAPACITY=2 makes the third POST 507', async () => {
-    await withSetting({ COOKIES_CAPACITY: '2' }, async (client) => {
-      for (let stored = 0; stored < 2; stored++) await create(client);
-      expectError(await client.post(COOKIE), 507, 'STORAGE_FULL');
-    });
-  });
-
-  it('COOKIES_CAPACITY=0 makes every POST 507', async () => {
-    await withSetting({ COOKIES_CAPACITY: '0' }, async (client) => {
-      expectError(await client.post(COOKIE), 507, 'STORAGE_FULL');
-      expect((await client.get('/cookies')).text).toBe('[]');
-    });
+describeOnce('the settings of cookies', () => {
+  it('COOKIES_CAPACITY=2 makes the third POST 507, REQUIRE_IF_MATCH=true writes without If-Match 428', async () => {
+    await using service = await startService({ REQUIRE_IF_MATCH: 'true', COOKIES_CAPACITY: '2' });
+    const client = await Client.of(service);
+    const { path, etag } = await create(client);
+    await create(client);
+    expectError(await client.post(COOKIE), 507, 'STORAGE_FULL');
+    const body = { flavor: 'cinnamon', size: 'large' };
+    expectError(await client.request('PUT', path, { body }), 428, 'PRECONDITION_REQUIRED');
+    expectError(await client.request('DELETE', path), 428, 'PRECONDITION_REQUIRED');
+    expect((await client.get('/cookies')).status).toBe(200);
+    expect((await client.request('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(204);
   });
 });
