@@ -33,6 +33,8 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
 
   const post = (seats = 2): Promise<Answer> =>
     client.request('POST', '/permits', { body: { title: `Row ${seats}`, seats } });
+  const setCapacity = (capacity: number) =>
+    dataSource.query(`UPDATE storage SET capacity = ${capacity} WHERE resource = 'permits'`);
   const idsOf = ({ body }: Answer): string[] => body.map(({ id }: { id: string }) => id);
 
   it('64 concurrent clients get 100 different ids, and the list is in their order', async () => {
@@ -106,8 +108,6 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   type Write = [what: string, write: (ids: readonly string[]) => Promise<unknown>, titles: readonly string[]];
   const writes: Write[] = [
     ['insert of a repository', () => permits.insert(row('d')), ['a', 'b', 'c', 'd']],
-    ['insert of several', () => permits.insert([row('d'), row('e')]), ['a', 'b', 'c', 'd', 'e']],
-    ['save of a new record', () => permits.save(row('d')), ['a', 'b', 'c', 'd']],
     ['save of an instance', () => permits.save(permits.create(row('d'))), ['a', 'b', 'c', 'd']],
     ['upsert', ([a]) => permits.upsert([{ id: a, ...row('x') }, row('d')], ['id']), ['x', 'b', 'c', 'd']],
     ['update', ([a]) => permits.update({ id: a }, { title: 'x' }), ['x', 'b', 'c']],
@@ -151,10 +151,10 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
       expect(after.status).toBe(200);
       expect(after.body.map(({ title }: { title: string }) => title).sort()).toEqual([...titles].sort());
       for (const id of idsOf(after)) expect((await client.get(`/permits/${id}`)).status).toBe(200);
-      const free = CAPACITY - titles.length;
-      const responses = await Promise.all(Array.from({ length: free + 5 }, () => post()));
-      expect(responses.filter(({ status }) => status === 201)).toHaveLength(free);
-      expect((await client.get('/permits')).headers.get('x-total-count')).toBe(String(CAPACITY));
+      await setCapacity(titles.length + 2);
+      const responses = await Promise.all(Array.from({ length: 4 }, () => post()));
+      expect(responses.map(({ status }) => status).sort()).toEqual([201, 201, 507, 507]);
+      await setCapacity(CAPACITY);
     },
   );
 
