@@ -204,11 +204,11 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     it('is streamed whole when it is long', async () => {
       const outings = service.app.get(OutingsService, { strict: false });
       const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice' } as const;
-      await Promise.all(Array.from({ length: 2500 }, () => outings.records.create({ ...outing, ...period() })));
+      await Promise.all(Array.from({ length: 1100 }, () => outings.records.create({ ...outing, ...period() })));
       const { body } = await alice.get(`/sleighs/${sleighId}/outings`);
-      expect(body).toHaveLength(2500);
+      expect(body).toHaveLength(1100);
       expect(new Set(body.map((one: { sleighId: number }) => one.sleighId))).toEqual(new Set([sleighId]));
-      expect((await alice.get(`/sleighs/${sleighId}/outings?sort=-guests`)).body).toHaveLength(2500);
+      expect((await alice.get(`/sleighs/${sleighId}/outings?sort=-guests`)).body).toHaveLength(1100);
     });
   });
 
