@@ -76,14 +76,8 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
   });
 
   it.each<[object, string, string]>([
-    [{ address: null }, '/address', 'must be an object'],
     [{ address: undefined }, '/address', 'must be an object'],
-    [{ address: [ADDRESS] }, '/address', 'must be an object'],
-    [{ address: JSON.stringify(ADDRESS) }, '/address', 'must be an object'],
-    [{ address: {} }, '/address/street', 'must be a text of 1 to 100 characters, without NUL and lone surrogates'],
     [{ address: { street: 'a\ud83c' } }, '/address/street', 'must be a text of 1 to 100'],
-    [{ address: { ...ADDRESS, zip: 1.5 } }, '/address/zip', 'must be a whole number'],
-    [{ address: { ...ADDRESS, since: '2026-02-30T12:00:00Z' } }, '/address/since', 'must be a date and time'],
     [
       { address: { ...ADDRESS, colour: 1 } },
       '/address/colour',

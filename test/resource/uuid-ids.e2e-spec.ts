@@ -74,6 +74,28 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     }
   });
 
+  it('POST returns the properties in the order of their declaration', async () => {
+    expect(Object.keys((await post()).body)).toEqual(['id', 'title', 'seats']);
+  });
+
+  it('GET of the list returns 304 until a permit changes, whatever remarks do', async () => {
+    const { id } = (await post()).body;
+    const etag = (await client.get('/permits')).headers.get('etag')!;
+    await client.request('POST', '/remarks', { body: { text: 'Sold', isRead: false, permitId: id } });
+    expect((await client.get('/permits', { 'if-none-match': etag })).status).toBe(304);
+    await dataSource.query('DELETE FROM remarks');
+    await post();
+    expect((await client.get('/permits', { 'if-none-match': etag })).status).toBe(200);
+  });
+
+  it('GET of the list returns 400 that names the parameters in the order of the document', async () => {
+    const unknown = await client.get('/remarks?colour=red');
+    expect(unknown.body.message).toBe('colour: is not known here; known are limit, after, sort, permitId');
+    const { body } = await client.get('/remarks?permitId=0&after=x&limit=0');
+    const names = body.details.map(({ parameter }: { parameter: string }) => parameter);
+    expect(names).toEqual(['limit', 'after', 'permitId']);
+  });
+
   it('the document describes the id as a UUID in path, record and reference, and after as a UUID or 0', async () => {
     const { paths, components } = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
     const { parameters } = paths['/permits/{id}'].get;
