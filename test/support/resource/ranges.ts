@@ -144,9 +144,15 @@ export function describeRanges(resource: ResourceUnderTest): void {
         const [name, known, last] = [property, value, id].map((each) => JSON.stringify(each));
         expect(made(`[${name},${known},${last}]`)).toBe(link);
         const ofOther = made(`["other",${known},${last}]`);
-        const ofIds = ['0', '-1', '1.5', 'null', '"x"', '9007199254740992'].map((each) =>
-          made(`[${name},${known},${each}]`),
-        );
+        const ofIds = [
+          '0',
+          '-1',
+          '1.5',
+          'null',
+          '"x"',
+          '9007199254740992',
+          '"01999999-0000-7000-8000-00000000000A"',
+        ].map((each) => made(`[${name},${known},${each}]`));
         const ofValues = WRONG_CURSORS[kind]!.map((each) => made(`[${name},${each},${last}]`));
         const others = [
           made('[]'),
