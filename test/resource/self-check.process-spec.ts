@@ -47,7 +47,6 @@ describe('the disk reserve', () => {
       const pages = inDatabase(folder, (database) => database.pragma('page_count', { simple: true })) as number;
       expect(allocated('cookies.sqlite')).toBeGreaterThanOrEqual(pages * PAGE);
       expect(await service.end()).toBe(0);
-      expect(service.output).not.toMatch(/The counter/);
       expect(allocated('cookies.sqlite-reserve')).toBeGreaterThan(RESERVE);
     }
   });
@@ -98,6 +97,8 @@ describe('a database file that can be opened and locked, but not written', () =>
       expect(service.output).toMatch(/The database file .* cannot be written \(SQLITE_IOERR/);
       expect((await run(folder, ['doctor'])).stdout).toMatch(/^ok {4}real write +.* takes writes$/m);
       expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
+      // A counter that is correct is not logged.
+      expect(other.output).not.toMatch(/The counter/);
     } finally {
       await other.end();
     }
