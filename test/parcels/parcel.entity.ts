@@ -1,6 +1,10 @@
 import { Check, Column, Entity } from 'typeorm';
 import { hasLength, isOneOf, References, ResourceEntity } from '../../src/resource/resource-entity.js';
-import { type Status, STATUSES } from './parcel.values.js';
+import { ResourceName } from '../../src/resource/resource.js';
+
+export const PARCEL = new ResourceName('parcel');
+export const STATUSES = ['open', 'paid', 'shipped'] as const;
+export type Status = (typeof STATUSES)[number];
 
 @Entity('parcels')
 @Check('parcels_customer', hasLength('customer', 1, 100))

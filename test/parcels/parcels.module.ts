@@ -1,8 +1,104 @@
-import { Module } from '@nestjs/common';
-import { ResourceModule } from '../../src/resource/resource.module.js';
-import { Parcel } from './parcel.entity.js';
-import { PARCEL } from './parcel.values.js';
-import { ParcelsController } from './parcels.controller.js';
+import { Body, Controller, Delete, Get, HttpCode, Module, Patch, Post, Put, Query } from '@nestjs/common';
+import { PartialType } from '@nestjs/swagger';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
+import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
+import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
+import {
+  ApiCreate,
+  ApiDelete,
+  ApiGet,
+  ApiList,
+  ApiPatch,
+  ApiReplace,
+  missingReference,
+} from '../../src/resource/operations.js';
+import { EnumProperty, IdProperty, IntegerProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { Parcel, PARCEL, type Status, STATUSES } from './parcel.entity.js';
+
+const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;
+
+class CreateParcelDto {
+  @TextProperty(1, 100, { example: 'Ada' })
+  customer!: string;
+
+  @IntegerProperty(1, 1000, { example: 12 })
+  quantity!: number;
+
+  @EnumProperty(STATUS)
+  status!: Status;
+
+  @IdProperty()
+  cookieId!: number;
+}
+
+class PatchParcelDto extends PartialType(CreateParcelDto, { skipNullProperties: false }) {}
+
+class ParcelDto extends RecordOf(CreateParcelDto) {}
+
+class ListParcelsQuery extends ListQueryOf(PARCEL) {
+  @EnumFilter(STATUS, 'Only parcels of this status; repeat it for "or".')
+  status?: Status[];
+
+  @IdFilter('Only parcels of this cookie; repeat it for "or".')
+  cookieId?: number[];
+}
+
+const errors = [missingReference('cookieId')];
+
+@Controller('parcels')
+export class ParcelsController {
+  constructor(
+    @InjectResource(Parcel) private readonly parcels: ResourceRepository<Parcel>,
+    private readonly lists: ResourceLists,
+  ) {}
+
+  @Get()
+  @Scopes('parcels:read')
+  @ApiList(PARCEL, { record: ParcelDto, query: ListParcelsQuery })
+  list(@Query() query: ListParcelsQuery, @Exchange() exchange: ResourceExchange) {
+    return this.lists.respond(this.parcels, query, exchange);
+  }
+
+  @Get(':id')
+  @Scopes('parcels:read')
+  @ApiGet(PARCEL, { record: ParcelDto })
+  async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+    return exchange.record(await this.parcels.get(id));
+  }
+
+  @Post()
+  @Scopes('parcels:write')
+  @ApiCreate(PARCEL, { record: ParcelDto, body: CreateParcelDto, errors })
+  async create(@Body() body: CreateParcelDto, @Exchange() exchange: ResourceExchange) {
+    return exchange.created(PARCEL, await this.parcels.create(body, exchange.preconditions));
+  }
+
+  @Put(':id')
+  @Scopes('parcels:write')
+  @ApiReplace(PARCEL, { record: ParcelDto, body: CreateParcelDto, errors })
+  async replace(@RecordId() id: number, @Body() body: CreateParcelDto, @Exchange() exchange: ResourceExchange) {
+    return exchange.changed(await this.parcels.update(id, body, exchange.preconditions));
+  }
+
+  @Patch(':id')
+  @HttpCode(204)
+  @Scopes('parcels:write')
+  @ApiPatch(PARCEL, { body: PatchParcelDto, errors })
+  async patch(@RecordId() id: number, @Body() body: PatchParcelDto, @Exchange() exchange: ResourceExchange) {
+    exchange.changed(await this.parcels.update(id, body, exchange.preconditions));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Scopes('parcels:write')
+  @ApiDelete(PARCEL)
+  delete(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+    return this.parcels.delete(id, exchange.preconditions);
+  }
+}
 
 @Module({
   imports: [ResourceModule.forFeature({ name: PARCEL, entity: Parcel, capacity: () => 50 })],

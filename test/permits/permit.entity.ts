@@ -7,6 +7,10 @@ import {
   ResourceEntity,
   UuidResourceEntity,
 } from '../../src/resource/resource-entity.js';
+import { ResourceName } from '../../src/resource/resource.js';
+
+export const PERMIT = new ResourceName('permit', 'permits', UUID_IDS);
+export const REMARK = new ResourceName('remark');
 
 @Entity('permits')
 @Check('permits_title', hasLength('title', 1, 60))

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { Client, COOKIE, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** Number of 412 responses to check; raise it for a longer search. */
-const REJECTIONS = Number(process.env['REJECTIONS'] ?? 120);
+/** Number of 412 responses to check. */
+const REJECTIONS = 60;
 
 const PATCHES = 6;
 const POSTS = 30;

@@ -3,9 +3,9 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
-import { engineInUse } from '../support/engine.js';
+import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
+import { startLoggedService } from '../support/logged-service.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 beforeAll(() => Logger.overrideLogger(false));
 
@@ -14,10 +14,15 @@ describe(`the start of the service (${engineInUse()})`, () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  beforeAll(() => provideDatabase(folder));
+
   /** Starts a service, works with it and returns its log. */
   const serve = async (capacity: number, work: (client: Client) => Promise<void>): Promise<string> => {
-    const service = await ServiceProcess.start(folder, { COOKIES_CAPACITY: String(capacity), LOG_LEVEL: 'info' });
-    await work(await Client.of(service)).finally(() => service.end());
+    await using service = await startLoggedService({
+      COOKIES_CAPACITY: String(capacity),
+      DATABASE_URL: databaseUrlFor(folder),
+    });
+    await work(await Client.of(service));
     return service.output;
   };
 

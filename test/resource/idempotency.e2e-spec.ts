@@ -110,15 +110,6 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       await work();
     });
 
-  it('makes a POST that is repeated return the first response, and store one record', async () => {
-    const headers = keyed();
-    const before = await total();
-    const first = await client.post(COOKIE, headers);
-    expect(first.status).toBe(201);
-    expectReplay(await client.post(COOKIE, headers), first);
-    expect(await total()).toBe(before + 1);
-  });
-
   it('returns the first response, even after the record was changed and deleted', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
@@ -164,7 +155,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), first);
   });
 
-  it.each(['', ' ', '"', '""', 'a b', 'a,b', '"a', 'a"', '"a", "b"', '"a\\b"', 'a\\b', 'x'.repeat(256)])(
+  it.each(['', '""', 'a b', 'a,b', '"a', '"a", "b"', '"a\\b"', 'x'.repeat(256)])(
     'of %j is 400, and nothing is stored',
     async (key) => {
       const before = await total();

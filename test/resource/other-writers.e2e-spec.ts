@@ -1,14 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Body, Controller, Logger, Module, Post } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntityManager, type MigrationInterface, type QueryRunner, TableForeignKey } from 'typeorm';
 import type { Repository } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
-import { nodeMajor } from '../../src/config/node-version.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
 import { ParcelsModule } from '../parcels/parcels.module.js';
@@ -16,7 +14,7 @@ import { databaseUrlFor, engineInUse } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
-const CAPACITY = 8;
+const CAPACITY = 7;
 const COLUMNS = 'flavor, size, wish';
 const isSqlite = engineInUse() === 'sqlite';
 
@@ -30,10 +28,6 @@ type SqlWrites = Readonly<Record<string, [sql: (ids: Ids) => string, wishes: Wis
 
 const SQL: SqlWrites = {
   'INSERT of a row': [() => `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd')`, ['a', 'b', 'c', 'd']],
-  'INSERT of several rows': [
-    () => `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd'), ('vanilla', 'small', 'e')`,
-    ['a', 'b', 'c', 'd', 'e'],
-  ],
   'INSERT of a row with a revision that is made up': [
     () => `INSERT INTO cookies (${COLUMNS}, revision) VALUES ('vanilla', 'small', 'd', 8000000000000)`,
     ['a', 'b', 'c', 'd'],
@@ -64,7 +58,6 @@ const SQL: SqlWrites = {
                    ON CONFLICT DO NOTHING`,
     ['a', 'b', 'c', 'd'],
   ],
-  'UPDATE of a row': [([a]) => `UPDATE cookies SET wish = 'x' WHERE id = ${a}`, ['x', 'b', 'c']],
   'UPDATE of all rows': [() => `UPDATE cookies SET wish = wish || 'x'`, ['ax', 'bx', 'cx']],
   'UPDATE with a revision': [() => `UPDATE cookies SET wish = 'x', revision = revision + 1`, ['x', 'x', 'x']],
   'UPDATE with the revision of another row': [
@@ -73,7 +66,6 @@ const SQL: SqlWrites = {
     ['x', 'b', 'c'],
   ],
   'UPDATE of an id': [([a]) => `UPDATE cookies SET id = ${a + 700} WHERE id = ${a}`, ['b', 'c', 'a']],
-  'DELETE of a row': [([, b]) => `DELETE FROM cookies WHERE id = ${b}`, ['a', 'c']],
   'DELETE of several rows': [([a, b]) => `DELETE FROM cookies WHERE id IN (${a}, ${b})`, ['c']],
   'DELETE of all rows': [() => 'DELETE FROM cookies', []],
   ...(isSqlite
@@ -128,8 +120,6 @@ const row = (wish: string) => ({ ...COOKIE, wish });
 
 const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
   insert: [(cookies) => cookies.insert(row('d')), ['a', 'b', 'c', 'd']],
-  'insert of several': [(cookies) => cookies.insert([row('d'), row('e')]), ['a', 'b', 'c', 'd', 'e']],
-  'insert with a revision': [(cookies) => cookies.insert({ ...row('d'), revision: 1 }), ['a', 'b', 'c', 'd']],
   'save of a new record': [(cookies) => cookies.save(row('d')), ['a', 'b', 'c', 'd']],
   'save of one that was read': [
     async (cookies, [a]) => cookies.save(Object.assign(await cookies.findOneByOrFail({ id: a }), { wish: 'x' })),
@@ -142,10 +132,8 @@ const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
     },
     ['a', 'b', 'c', 'e'],
   ],
-  update: [(cookies, [a]) => cookies.update({ id: a }, { wish: 'x' }), ['x', 'b', 'c']],
   'update with a revision': [(cookies, [a]) => cookies.update(a, { wish: 'x', revision: 1 }), ['x', 'b', 'c']],
   upsert: [(cookies, [a]) => cookies.upsert({ id: a, ...row('x') }, ['id']), ['x', 'b', 'c']],
-  delete: [(cookies, [a]) => cookies.delete({ id: a }), ['b', 'c']],
   remove: [async (cookies) => cookies.remove(await cookies.find()), []],
   clear: [(cookies) => cookies.clear({ cascade: !isSqlite }), []],
   'the query builder': [
@@ -237,23 +225,15 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
   const wishesOf = ({ body }: Answer): string[] => body.map(({ wish }: { wish: string }) => wish);
   const etagOf = ({ headers }: Answer): string => headers.get('etag')!;
 
-  /** Runs SQL in another process, or on a connection of another program. */
+  /** Runs SQL on a connection of its own, as another program does. */
   async function outside(sql: string): Promise<void> {
     if (!isSqlite) {
       await onServer(databaseUrlFor(service.folder), (other) => other.query(sql));
       return;
     }
-    const module = createRequire(import.meta.url).resolve(nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12');
-    const program = `new (require(process.argv[1]))(process.argv[2], { timeout: 5000 }).exec(process.argv[3])`;
-    const file = join(service.folder, 'cookies.sqlite');
+    using file = openDatabase(join(service.folder, 'cookies.sqlite'), { timeout: 5000 });
     // Foreign keys and recursive triggers are off, as in the command line of SQLite.
-    execFileSync(process.execPath, [
-      '-e',
-      `const open = () => ${program}; open()`,
-      module,
-      file,
-      `PRAGMA foreign_keys = OFF; ${sql}`,
-    ]);
+    file.exec(`PRAGMA foreign_keys = OFF; ${sql}`);
   }
 
   /** Stores three cookies, writes, and compares every response with the database. */
@@ -289,9 +269,13 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     expect([(await postWish('more')).status, (await postWish('more')).status]).toEqual([201, 507]);
   }
 
-  it.each(Object.entries(SQL))(
-    'leave count, capacity and ETags correct: %s by dataSource.query',
-    (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
+  // Triggers do the work for every connection, so a few writes are enough here.
+  it.each(
+    Object.entries(SQL).filter(([what]) =>
+      /^(INSERT of a row|UPDATE with a revision|TRUNCATE|UPDATE OR.*)$/.test(what),
+    ),
+  )('leave count, capacity and ETags correct: %s by dataSource.query', (_what, [sql, wishes]) =>
+    expectRight((ids) => dataSource.query(sql(ids)), wishes),
   );
 
   it.each(Object.entries(SQL))(

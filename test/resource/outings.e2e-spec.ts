@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
+import { Outing } from '../outings/outing.entity.js';
 import { ClosingModule } from '../outings/closing.module.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { OutingsService } from '../outings/outings.service.js';
@@ -27,7 +29,6 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
   let service: Service;
   let alice: Client;
   let bob: Client;
-  let stranger: Client;
   let sleighId: number;
 
   beforeAll(async () => {
@@ -39,7 +40,6 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     );
     alice = await Client.of(service, { scope: SCOPE });
     bob = await Client.of(service, { scope: SCOPE, subject: 'bob' });
-    stranger = Client.bearing(service);
   });
 
   afterAll(() => service.stop());
@@ -137,11 +137,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect(await alice.request('PATCH', `/outings/${body.id}`, patch)).toMatchObject(wrong);
     });
 
-    it('gives the sleigh to one of 64 racing POSTs, and to one of two PATCHes', async () => {
-      const times = Array.from({ length: 64 }, (_, index) => at(`10:00:${10 + (index % 50)}Z`, '11:00:00Z'));
-      const answers = await Promise.all(times.map((each) => book(2, alice, sleighId, each)));
-      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-      expect(answers.filter(({ status }) => status === 409)).toHaveLength(63);
+    it('gives the sleigh to one of two racing PATCHes', async () => {
       const [one, two] = [await book(), await book()];
       const moved = [one, two].map(({ body }) =>
         alice.request('PATCH', `/outings/${body.id}`, { body: at('12:00:00Z', '13:00:00Z') }),
@@ -202,13 +198,14 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     });
 
     it('is streamed whole when it is long', async () => {
-      const outings = service.app.get(OutingsService, { strict: false });
       const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice' } as const;
-      await Promise.all(Array.from({ length: 2500 }, () => outings.records.create({ ...outing, ...period() })));
+      const outings = Array.from({ length: 1100 }, () => ({ ...outing, ...period() }));
+      const repository = service.app.get(DataSource).getRepository(Outing);
+      for (let at = 0; at < outings.length; at += 200) await repository.insert(outings.slice(at, at + 200));
       const { body } = await alice.get(`/sleighs/${sleighId}/outings`);
-      expect(body).toHaveLength(2500);
+      expect(body).toHaveLength(1100);
       expect(new Set(body.map((one: { sleighId: number }) => one.sleighId))).toEqual(new Set([sleighId]));
-      expect((await alice.get(`/sleighs/${sleighId}/outings?sort=-guests`)).body).toHaveLength(2500);
+      expect((await alice.get(`/sleighs/${sleighId}/outings?sort=-guests`)).body).toHaveLength(1100);
     });
   });
 
@@ -237,27 +234,6 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
   it('a scope without a value is an error, and does not select all records', () => {
     const { records } = service.app.get(OutingsService, { strict: false });
     expect(() => records.where({ owner: undefined })).toThrow('where() needs a value for owner, or null');
-  });
-
-  describe('a public route', () => {
-    it.each(['', '/1'])('GET /sleighs%s needs no token, and shared caches may store it', async (path) => {
-      for (const client of [stranger, alice]) {
-        const answer = await client.get(`/sleighs${path}`);
-        expect(answer.status).toBe(200);
-        expect(answer.headers.get('cache-control')).toBe('public, no-cache');
-        expect(answer.headers.get('vary') ?? '').not.toContain('Authorization');
-        const again = await client.get(`/sleighs${path}`, { 'if-none-match': etagOf(answer) });
-        expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'public, no-cache']);
-      }
-    });
-
-    it('returns 401 for an invalid token, and for other methods without a token', async () => {
-      const forged = Client.bearing(service, 'no-token');
-      for (const method of ['GET', 'HEAD']) expect((await forged.request(method, '/sleighs')).status).toBe(401);
-      expect((await stranger.request('POST', '/sleighs', { body: { seats: 1 } })).status).toBe(401);
-      const missing = await stranger.get('/sleighs/999999');
-      expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'no-store']);
-    });
   });
 
   describe('a deleted outing', () => {
@@ -366,17 +342,6 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect(below.responses[404].content['application/json'].examples.absent.value.errorCode).toBe('SLEIGH_NOT_FOUND');
       expect(Object.keys(below.responses[200].headers)).not.toContain('X-Total-Count');
       expect(document.paths['/outings/mine'].get.operationId).toBe('listOwnOutings');
-    });
-
-    it('says that a public route needs no token', () => {
-      const { get, post } = document.paths['/sleighs'];
-      expect([get.security, post.security]).toEqual([[{}, { bearer: [] }], [{ bearer: [] }]]);
-      expect(get.responses[403]).toBeUndefined();
-      expect(get.responses[401]).toBeDefined();
-      const { $ref } = get.responses[200].headers['Cache-Control'];
-      expect(document.components.headers[$ref.split('/').at(-1)].example).toBe('public, no-cache');
-      expect(Object.keys(get.responses[200].headers)).not.toContain('Vary');
-      expect(JSON.stringify(document)).not.toContain('x-access');
     });
   });
 });

@@ -9,9 +9,8 @@ import type { NewRecord } from '../../src/resource/resource-entity.js';
 import type { Rule } from '../../src/resource/resource.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
-import { Parcel } from '../parcels/parcel.entity.js';
-import { PARCEL } from '../parcels/parcel.values.js';
-import { ParcelsController } from '../parcels/parcels.controller.js';
+import { Parcel, PARCEL } from '../parcels/parcel.entity.js';
+import { ParcelsController } from '../parcels/parcels.module.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 

@@ -4,7 +4,7 @@ import { SAMPLE } from '../samples/sample.values.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { describeResource } from '../support/resource/describe-resource.js';
 
-// This resource has a property of every kind, ranges and sorts.
+// This resource has UUIDs, a property of every kind, ranges and sorts.
 await describeResource({
   path: '/samples',
   modules: [SamplesModule],

@@ -37,10 +37,10 @@ const reading = (values: Partial<Values> = {}): Values => ({
   ...values,
 });
 
-const RANGES: Readonly<Record<string, object>> = {
+const RANGES = {
+  level: { from: 1, to: 900 },
   takenAt: { to: new Date() },
   price: { from: '1', to: '900' },
-  day: { from: '2026-01-01' },
 };
 
 /** `null` in the type of the entity's property. */
@@ -154,7 +154,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       async (sort, expected) => {
         expect(await numbers(`sort=${sort}`)).toEqual(expected);
         expect(await numbers(`sort=${sort}&after=0`)).toEqual(expected);
-        for (const limit of [1, 2, 3, 6, 7, 8]) {
+        for (const limit of [1, 2, 6, 7]) {
           const found = await pages(`sort=${sort}&limit=${limit}`);
           expect(ids(found.flat()).map((id) => id - first + 1)).toEqual(expected);
           expect(found).toHaveLength(Math.ceil(expected.length / limit));
@@ -192,13 +192,10 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['levelFrom=3', [7]],
       ['levelTo=2', [1, 3, 4, 5]],
       ['levelFrom=-7&levelTo=-7', [4]],
-      ['levelFrom=100', []],
-      ['levelTo=-9007199254740991', []],
       ['levelFrom=3&levelTo=2', []],
       ['weightFrom=0.3', [2, 3, 4, 6]],
       ['weightFrom=0.30000000000000004', [2, 3, 6]],
       ['weightTo=0.1', [1, 5, 7]],
-      ['weightTo=0', [7]],
       ['weightFrom=1000000000000000000000', [2]],
       ['weightFrom=0&levelFrom=-100', [1, 3, 4, 5, 7]],
       ['takenAtFrom=0001-01-01T00:00:00Z', [1, 3, 4, 5, 7]],
@@ -210,7 +207,6 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['priceFrom=9.99', [1, 2, 6, 7]],
       ['priceFrom=9.991&priceTo=10.009', [1]],
       ['priceTo=-100.5', [4]],
-      ['priceTo=-100.501', []],
       ['priceFrom=12345678.9', [7]],
       ['dayFrom=2026-03-01', [1, 3, 5, 7]],
       ['dayTo=2026-02-28', [4, 6]],
@@ -218,14 +214,13 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['levelFrom=2&levelTo=9&weightTo=0.1', [1, 5]],
       ['levelTo=9&kind=outdoor', [5]],
       ['batch=2&takenAtFrom=2000-01-01T00:00:00Z', [3]],
-    ])('GET with ?%s is 200 with what is within the bounds, in each order', async (query, expected) => {
+    ])('GET with ?%s is 200 with what is within the bounds, in other orders, too', async (query, expected) => {
       expect(await numbers(query)).toEqual(expected);
       const response = await client.get(`/readings?${query}`);
       expect(response.headers.get('x-total-count')).toBeNull();
-      for (const sort of SORTS) {
+      for (const sort of ['-id', '-level', 'price']) {
         const sorted = [...(response.body as Listed[])].sort(compare(sort));
-        expect((await client.get(`/readings?${query}&sort=${sort}`)).body).toEqual(sorted);
-        expect((await pages(`${query}&sort=${sort}&limit=1`)).flat()).toEqual(sorted);
+        expect((await pages(`${query}&sort=${sort}&limit=2`)).flat()).toEqual(sorted);
       }
     });
 
@@ -250,50 +245,21 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       await store.update(first, { weight: 0.1 });
     });
 
-    it('HEAD has the headers of GET', async () => {
-      const path = '/readings?sort=-weight&limit=2';
-      const [head, get] = [await client.request('HEAD', path), await client.get(path)];
-      expect([head.status, head.text, nextOf(head)]).toEqual([200, '', nextOf(get)]);
-    });
-
     const cursor = (...parts: unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
     it.each([
-      ['level', 'an id', '7'],
-      ['level', 'nothing', ''],
-      ['level', 'SQL', "0' OR 1=1 --"],
       ['level', 'SQL in a cursor', cursor('level', '1); DELETE FROM readings; --', 7)],
       ['level', 'a cursor of another property', cursor('weight', 1, 7)],
-      ['level', 'a property that there is not', cursor('__proto__', 1, 7)],
-      ['level', 'a fraction for an integer', cursor('level', 1.5, 7)],
-      ['level', 'an integer beyond 2^53', cursor('level', 2 ** 53, 7)],
-      ['level', 'a string for an integer', cursor('level', '1', 7)],
-      ['level', 'true for an integer', cursor('level', true, 7)],
-      ['level', 'an object for an integer', cursor('level', { valueOf: 1 }, 7)],
       ['level', 'the id 0', cursor('level', 1, 0)],
       ['level', 'an id that is none', cursor('level', 1, '7')],
       ['level', 'an id beyond 2^53', cursor('level', 1, 2 ** 53)],
       ['level', 'no id', cursor('level', 1)],
       ['level', 'one part more', cursor('level', 1, 7, 7)],
-      ['level', 'no JSON', Buffer.from('["level",1,').toString('base64url')],
-      ['level', 'JSON that is no array', Buffer.from('{"length":3}').toString('base64url')],
       ['level', 'a space more', Buffer.from('["level", 1,7]').toString('base64url')],
-      ['level', 'another spelling of the number', Buffer.from('["level",1e0,7]').toString('base64url')],
-      ['level', 'padding', `${cursor('level', 1, 77)}=`],
       ['level', 'a character of plain base64', `${cursor('level', 1, 7)}+`],
-      ['level', 'a cut-off cursor', cursor('level', 1, 7).slice(0, -3)],
       ['level', 'a long string', 'W'.repeat(5000)],
       ['-weight', 'no number', cursor('weight', 'NaN', 7)],
-      ['-weight', 'infinity', Buffer.from('["weight",1e999,7]').toString('base64url')],
-      ['takenAt', 'a moment as clients see it', cursor('takenAt', '2026-03-01T12:00:00.001Z', 7)],
-      ['takenAt', 'a 30th of February', cursor('takenAt', '2026-02-30 12:00:00', 7)],
-      ['takenAt', 'a 25th hour', cursor('takenAt', '2026-02-03 24:00:00', 7)],
-      ['takenAt', 'the year 0', cursor('takenAt', '0000-02-03 12:00:00', 7)],
       ['takenAt', 'a name that PostgreSQL has for a moment', cursor('takenAt', 'now', 7)],
-      ['takenAt', 'a number', cursor('takenAt', 5, 7)],
-      ['price', 'a number', cursor('price', 1.5, 7)],
-      ['price', 'an exponent', cursor('price', '1e3', 7)],
-      ['day', 'a 30th of February', cursor('day', '2026-02-30', 7)],
       ['day', 'a name that PostgreSQL has for a day', cursor('day', 'today', 7)],
       ['id', 'a cursor', cursor('id', 5, 7)],
       ['-id', 'a cursor of a property', cursor('level', 5, 7)],
@@ -306,7 +272,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     it('GET is 400 for a duplicate `after`, and for an unknown sort, which is the only error', async () => {
       const twice = await client.get(`/readings?sort=level&after=0&after=0`);
       expect(twice).toMatchObject({ status: 400, body: { details: [{ parameter: 'after' }] } });
-      for (const sort of ['kind', 'batch', 'LEVEL', '--level', '+level', 'revision', 'constructor', '']) {
+      for (const sort of ['kind', 'LEVEL', '--level', 'constructor']) {
         const { status, body } = await client.get(`/readings?sort=${encodeURIComponent(sort)}&after=WyJ`);
         expect({ status, names: body.details.map(({ parameter }: any) => parameter) }).toEqual({
           status: 400,
@@ -328,56 +294,19 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(await numbers(`${after('level', 2, 1)}&levelFrom=5`)).toEqual([7]);
     });
 
+    // `describeResource` has the spellings of each kind.
     it.each([
       'levelFrom=1e1',
-      'levelFrom=0x10',
-      'levelFrom=',
-      'levelFrom=%20',
-      'levelFrom=+1',
-      'levelFrom=%2B1',
-      'levelFrom=01',
-      'levelFrom=-0',
-      'levelFrom=1.0',
       'levelFrom=-101',
       'levelFrom=101',
       'levelFrom=1&levelFrom=2',
       'levelTo=9007199254740992',
-      'levelTo=null',
-      'weightFrom=1e3',
       'weightFrom=-1',
-      'weightFrom=.5',
-      'weightFrom=5.',
-      'weightFrom=0,5',
-      'weightFrom=NaN',
-      'weightTo=Infinity',
-      'weightTo=-0.0',
-      `weightTo=${'9'.repeat(400)}`,
-      'priceFrom=1e3',
-      'priceFrom=-0.00',
       'priceFrom=-1000.01',
-      'priceFrom=1.',
       'priceTo=NaN',
-      'priceTo=1234567890.123456',
-      'dayFrom=2026-02-30',
-      'dayFrom=2026-2-3',
-      'dayFrom=0000-01-01',
-      'dayTo=10000-01-01',
       'dayTo=today',
-      'dayTo=2026-03-01T00:00:00Z',
-      'takenAtFrom=2026-03-01',
-      'takenAtFrom=2026-03-01T12:00:00',
-      'takenAtFrom=2026-03-01T12:00Z',
       'takenAtFrom=2026-03-01T12:00:00+02:00',
-      'takenAtFrom=2026-03-01T12:00:00.0005Z',
-      'takenAtFrom=2026-02-30T12:00:00Z',
-      'takenAtFrom=2026-13-01T12:00:00Z',
-      'takenAtFrom=2026-03-01T24:00:00Z',
-      'takenAtFrom=1772366400',
-      'takenAtFrom=0000-12-31T23:59:59Z',
-      'takenAtFrom=now',
       'takenAtTo=9999-12-31T23:59:59-01:00',
-      'takenAtTo=%2B010000-01-01T00:00:00Z',
-      'takenAtTo=2026-03-01T12:00:00Z&takenAtTo=2026-03-01T12:00:00Z',
     ])('GET with ?%s is 400 with a detail that names valid values', async (query) => {
       const parameter = query.split('=')[0];
       const { status, body } = await client.get(`/readings?${query}`);
@@ -436,39 +365,42 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('while readings change', () => {
     afterEach(clear);
 
-    it.each(SORTS.slice(2))('pages with sort=%s have each unchanged reading once, in order', async (sort) => {
-      const values = [null, -3, -2, -2, -2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
-      const valueOf = (level: number | null): Partial<Values> => ({
-        level,
-        ...(level !== null && { weight: level / 10, price: level.toFixed(2) }),
-        day: level === null ? null : new Date(Date.UTC(2026, 0, 10 + level)).toISOString().slice(0, 10),
-        takenAt: level === null ? NEVER : new Date(Date.UTC(2026, 0, 10 + level)),
-      });
-      await create(values.map((level) => reading(valueOf(level))));
-      const before = await all();
-      const touched = new Set<number>();
-      let round = 0;
-      const found = await pages(`sort=${sort}&limit=3`, async (page) => {
-        // The last record of the page, which the cursor names, is deleted or moved; others come before and after it.
-        const [last, other] = [page.at(-1), page.at(0)];
-        round++;
-        if (last !== undefined) {
-          touched.add(last.id);
-          if (round % 2 === 0) await store.delete(last.id);
-          else await store.update(last.id, valueOf(round % 3 === 0 ? null : 20 - 10 * round));
-        }
-        if (other !== undefined && other.id !== last?.id) {
-          touched.add(other.id);
-          await store.update(other.id, valueOf([-9, 9, null][round % 3]!));
-        }
-        if (round < 8) await create([-9, -2, 0, 2, 5, 9, null].map((level) => reading(valueOf(level))));
-      });
-      const known = new Set(ids(before));
-      const untouched = before.filter(({ id }) => !touched.has(id));
-      expect(untouched.length).toBeGreaterThan(3);
-      const seen = found.flat().filter(({ id }) => known.has(id) && !touched.has(id));
-      expect(seen).toEqual([...untouched].sort(compare(sort)));
-    });
+    it.each(['level', '-level', '-takenAt', 'price', '-day'])(
+      'pages with sort=%s have each unchanged reading once, in order',
+      async (sort) => {
+        const values = [null, -3, -2, -2, -2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
+        const valueOf = (level: number | null): Partial<Values> => ({
+          level,
+          ...(level !== null && { weight: level / 10, price: level.toFixed(2) }),
+          day: level === null ? null : new Date(Date.UTC(2026, 0, 10 + level)).toISOString().slice(0, 10),
+          takenAt: level === null ? NEVER : new Date(Date.UTC(2026, 0, 10 + level)),
+        });
+        await create(values.map((level) => reading(valueOf(level))));
+        const before = await all();
+        const touched = new Set<number>();
+        let round = 0;
+        const found = await pages(`sort=${sort}&limit=3`, async (page) => {
+          // The last record of the page, which the cursor names, is deleted or moved; others come before and after it.
+          const [last, other] = [page.at(-1), page.at(0)];
+          round++;
+          if (last !== undefined) {
+            touched.add(last.id);
+            if (round % 2 === 0) await store.delete(last.id);
+            else await store.update(last.id, valueOf(round % 3 === 0 ? null : 20 - 10 * round));
+          }
+          if (other !== undefined && other.id !== last?.id) {
+            touched.add(other.id);
+            await store.update(other.id, valueOf([-9, 9, null][round % 3]!));
+          }
+          if (round < 8) await create([-9, -2, 0, 2, 5, 9, null].map((level) => reading(valueOf(level))));
+        });
+        const known = new Set(ids(before));
+        const untouched = before.filter(({ id }) => !touched.has(id));
+        expect(untouched.length).toBeGreaterThan(3);
+        const seen = found.flat().filter(({ id }) => known.has(id) && !touched.has(id));
+        expect(seen).toEqual([...untouched].sort(compare(sort)));
+      },
+    );
   });
 
   describe('of random readings', () => {
@@ -565,18 +497,16 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       if (!isSqlite) await dataSource.query('ANALYZE readings');
     });
 
-    it.each(['level', '-level', 'weight', '-takenAt'])(
+    it.each(['level', 'weight', '-takenAt'])(
       'GET with sort=%s without a limit is 200 with all of them',
       async (sort) => {
         const expected = (await all()).sort(compare(sort));
         expect(expected).toHaveLength(COUNT);
-        for (const query of ['', '&kind=outdoor', '&batch=2', '&levelFrom=1', '&levelTo=1&batch=1&weightFrom=4000']) {
+        for (const query of ['', '&kind=outdoor', '&levelTo=1&batch=1&weightFrom=4000']) {
           const { body } = await client.get(`/readings?sort=${sort}${query}`);
           const narrowed = expected.filter(
             (one) =>
               (query !== '&kind=outdoor' || one.kind === 'outdoor') &&
-              (query !== '&batch=2' || one.batch === 2) &&
-              (query !== '&levelFrom=1' || (one.level !== null && one.level >= 1)) &&
               (!query.startsWith('&levelTo') ||
                 (one.level !== null && one.level <= 1 && one.batch === 1 && one.weight >= 4000)),
           );
@@ -608,12 +538,12 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       }
     }
 
-    const SELECTIONS: Selection[] = PROPERTIES.flatMap((sortBy) =>
+    const SELECTIONS: Selection[] = (['level', 'price', 'takenAt'] as const).flatMap((sortBy) =>
       (['ascending', 'descending'] as const).flatMap((order) => [
         { sortBy, order },
         { sortBy, order, filters: { batch: [1, 2] } },
         { sortBy, order, filters: { kind: ['outdoor'], batch: [2] } },
-        { sortBy, order, ranges: { [sortBy]: RANGES[sortBy] ?? { from: 1, to: 900 } } },
+        { sortBy, order, ranges: { [sortBy]: RANGES[sortBy] } },
       ]),
     );
 

@@ -5,6 +5,7 @@ import { createResourceTable, dropResourceTable } from '../../src/resource/store
 export class CreateSamples1790000500000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createResourceTable(queryRunner, 'samples', {
+      ids: 'uuid',
       columns: {
         code: 'varchar',
         note: { type: 'varchar', isNullable: true },

@@ -139,7 +139,7 @@ export class PatchSampleDto extends PartialType(CreateSampleDto, { skipNullPrope
 
 /** A sample as clients see it. */
 @ApiClosed()
-export class SampleDto extends RecordOf(CreateSampleDto) {
+export class SampleDto extends RecordOf(CreateSampleDto, SAMPLE) {
   @EnumProperty(SAMPLE_STATE)
   state!: SampleState;
 

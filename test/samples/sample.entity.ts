@@ -1,5 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, Index, UpdateDateColumn } from 'typeorm';
-import { hasLength, isBetween, isOneOf, References, ResourceEntity } from '../../src/resource/resource-entity.js';
+import { hasLength, isBetween, isOneOf, References, UuidResourceEntity } from '../../src/resource/resource-entity.js';
 import {
   SAMPLE_PAPERS,
   SAMPLE_STATES,
@@ -10,7 +10,7 @@ import {
   type SampleStatus,
 } from './sample.values.js';
 
-/** An entity with a property of every kind, required and optional, a unique one, and one that the service sets. */
+/** An entity with UUIDs, properties of every kind, required and optional, a unique one, and one that the service sets. */
 @Entity('samples')
 @Check('samples_code', hasLength('code', 2, 9))
 @Check('samples_note', hasLength('note', 1, 100))
@@ -29,7 +29,7 @@ import {
 @Index(['day', 'id'])
 @Index(['startsAt', 'id'])
 @Index(['endsAt', 'id'])
-export class Sample extends ResourceEntity {
+export class Sample extends UuidResourceEntity {
   @Column('varchar')
   code!: string;
 

@@ -1,6 +1,7 @@
+import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { ResourceName } from '../../src/resource/resource.js';
 
-export const SAMPLE = new ResourceName('sample');
+export const SAMPLE = new ResourceName('sample', 'samples', UUID_IDS);
 
 export const SAMPLE_STATUSES = ['open', 'paid'] as const;
 export type SampleStatus = (typeof SAMPLE_STATUSES)[number];

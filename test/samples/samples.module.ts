@@ -58,7 +58,7 @@ class SamplesController {
   @Get(':id')
   @Public()
   @ApiGet(SAMPLE, { record: SampleDto })
-  async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+  async get(@RecordId(SAMPLE) id: string, @Exchange() exchange: ResourceExchange) {
     return exchange.record(await this.samples.get(id));
   }
 
@@ -73,7 +73,7 @@ class SamplesController {
   @Put(':id')
   @Scopes('samples:write')
   @ApiReplace(SAMPLE, { record: SampleDto, body: CreateSampleDto, errors })
-  async replace(@RecordId() id: number, @Body() body: CreateSampleDto, @Exchange() exchange: ResourceExchange) {
+  async replace(@RecordId(SAMPLE) id: string, @Body() body: CreateSampleDto, @Exchange() exchange: ResourceExchange) {
     return (await this.samples.update(id, { ...DEFAULTS, ...body }, exchange.preconditions)).record;
   }
 
@@ -81,7 +81,7 @@ class SamplesController {
   @HttpCode(204)
   @Scopes('samples:write')
   @ApiPatch(SAMPLE, { body: PatchSampleDto, errors })
-  async patch(@RecordId() id: number, @Body() body: PatchSampleDto, @Exchange() exchange: ResourceExchange) {
+  async patch(@RecordId(SAMPLE) id: string, @Body() body: PatchSampleDto, @Exchange() exchange: ResourceExchange) {
     exchange.changed(await this.samples.update(id, body, exchange.preconditions));
   }
 
@@ -89,7 +89,7 @@ class SamplesController {
   @HttpCode(204)
   @Scopes('samples:write')
   @ApiDelete(SAMPLE)
-  delete(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+  delete(@RecordId(SAMPLE) id: string, @Exchange() exchange: ResourceExchange) {
     return this.samples.delete(id, exchange.preconditions);
   }
 }

@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { expectRejected, expectStatus, type ResourceResponse } from './checked-client.js';
 import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
@@ -12,27 +11,32 @@ export function describeBodies(resource: ResourceUnderTest): void {
   const { create, replace, patch, wrong } = resource.contract;
   const bodies = { POST: create, PUT: replace, PATCH: patch };
   const writes = Object.entries(bodies);
+  const properties = Object.keys(create);
+  const methodsWith = (name: string): typeof writes =>
+    writes.filter(([method]) => method === 'POST' || name in replace);
+  /** One of these methods: cases of one kind take turns. */
+  const turn = (methods: typeof writes, index: number): typeof writes => [methods[index % methods.length]!];
 
-  describe('a body', () => {
-    let record: string;
-    let before: string;
+  const withJson = (body: Body, property: string): string => {
+    const others = JSON.stringify(body).slice(1, -1);
+    return `{${[others, property].filter((part) => part !== '').join(',')}}`;
+  };
 
-    beforeAll(async () => {
-      await resource.empty();
-      record = (await resource.create()).path;
-      before = (await resource.get(resource.path)).text;
-    });
+  const { pointer, value: bad } = wrong.find((each) => each.pointer.split('/').length === 2)!;
+  const twice = pointer.slice(1);
+  const withTwo = (first: unknown, last: unknown): string => {
+    const { [twice]: _, ...others } = create;
+    const name = JSON.stringify(twice);
+    return withJson(others, `${name}:${JSON.stringify(first)},${name}:${JSON.stringify(last)}`);
+  };
 
+  resource.describeUnchanged('a body', (record) => {
     const send = (method: string, body: unknown, headers?: Record<string, string>): Promise<ResourceResponse> =>
-      resource.request(method, method === 'POST' ? resource.path : record, { body, headers });
+      resource.request(method, method === 'POST' ? resource.path : record(), { body, headers });
 
-    /** The storage is full here, so an error other than 507 proves that the check came before the capacity. */
-    const rejected = (work: () => Promise<void>): Promise<void> =>
-      resource.withCapacity(1, () => resource.unchanged(work));
-
-    /** Sends a body with all methods that accept the property, and expects 400 with a pointer to it or below it. */
+    /** Sends a body with these methods, and expects 400 with a pointer to the property or below it. */
     async function expectPointer(
-      pointer: string,
+      expected: string,
       bodyOf: (body: Body) => unknown,
       methods = writes,
       isJson = false,
@@ -41,178 +45,128 @@ export function describeBodies(resource: ResourceUnderTest): void {
         const response = await send(method, bodyOf(body));
         expectRejected(response, 400, 'INVALID_REQUEST');
         const pointers = response.body.details.map((detail: { pointer: string }) => detail.pointer);
-        const outside = pointers.filter((each: string) => !isJson || !each.startsWith(`${pointer}/`));
-        const expected = isJson && outside.length === 0 ? [] : [pointer];
-        expect([response.request, ...outside]).toEqual([response.request, ...expected]);
+        const outside = pointers.filter((each: string) => !isJson || !each.startsWith(`${expected}/`));
+        expect([response.request, ...outside]).toEqual([
+          response.request,
+          ...(isJson && outside.length === 0 ? [] : [expected]),
+        ]);
       }
     }
 
-    const withJson = (body: Body, property: string): string => {
-      const others = JSON.stringify(body).slice(1, -1);
-      return `{${[others, property].filter((part) => part !== '').join(',')}}`;
-    };
-
     it.each(MALFORMED)('that is %s makes POST, PUT and PATCH 400, without details', async (_what, malformed) => {
-      await rejected(async () => {
-        for (const [method, body] of writes) {
-          const response = await send(method, malformed(JSON.stringify(body)));
-          expectRejected(response, 400, 'MALFORMED_JSON');
-          expect(response.body).not.toHaveProperty('details');
-        }
-      });
+      for (const [method, body] of writes) {
+        const response = await send(method, malformed(JSON.stringify(body)));
+        expectRejected(response, 400, 'MALFORMED_JSON');
+        expect(response.body).not.toHaveProperty('details');
+      }
     });
 
-    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to the whole body', async (json) => {
-      await rejected(() => expectPointer('', () => json));
-    });
+    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to the whole body', (json) =>
+      expectPointer('', () => json),
+    );
 
-    it.each(UNKNOWN)('with %s makes POST, PUT and PATCH 400, with the pointer', async (_what, property, pointer) => {
-      await rejected(() => expectPointer(pointer, (body) => withJson(body, property)));
-    });
+    it.each(UNKNOWN)('with %s makes POST, PUT and PATCH 400, with the pointer', (_what, property, unknown) =>
+      expectPointer(unknown, (body) => withJson(body, property)),
+    );
 
     it('with a property in capitals makes POST, PUT and PATCH 400, with the pointer', async () => {
       const capitals = Object.keys(patch)[0]!.toUpperCase();
-      await rejected(() => expectPointer(`/${capitals}`, (body) => ({ ...body, [capitals]: 'x' })));
+      await expectPointer(`/${capitals}`, (body) => ({ ...body, [capitals]: 'x' }));
     });
 
     it('whose properties are in __proto__ makes POST and PUT 400', async () => {
-      await rejected(async () => {
-        for (const method of ['POST', 'PUT'] as const) {
-          const response = await send(method, `{"__proto__":${JSON.stringify(bodies[method])}}`);
-          expectRejected(response, 400, 'INVALID_REQUEST');
-        }
-      });
+      for (const method of ['POST', 'PUT'] as const) {
+        const response = await send(method, `{"__proto__":${JSON.stringify(bodies[method])}}`);
+        expectRejected(response, 400, 'INVALID_REQUEST');
+      }
     });
 
-    const properties = Object.keys(create);
-    const methodsWith = (name: string): typeof writes =>
-      writes.filter(([method]) => method === 'POST' || name in replace);
+    const names = [...new Set(wrong.map((each) => each.pointer.split('/')[1]!))];
+    it.each(names)('with a wrong %s is 400, with the pointer; the document agrees', async (name) => {
+      const values = wrong.filter((each) => each.pointer.split('/')[1] === name);
+      for (const [index, { pointer: place, value, isBeyondSchema }] of values.entries()) {
+        const bodyOf = (body: Body): Body => ({ ...body, [name]: value });
+        const methods = index === 0 ? methodsWith(name) : turn(methodsWith(name), index);
+        await expectPointer(place, bodyOf, methods);
+        if (isBeyondSchema) continue;
+        for (const [method, body] of methods) {
+          const template = method === 'POST' ? resource.path : `${resource.path}/{id}`;
+          const isValid = resource.document.isValid(resource.document.bodySchema(method, template), bodyOf(body));
+          expect([method, name, value, { isValid }]).toEqual([method, name, value, { isValid: false }]);
+        }
+      }
+    });
 
-    const names = [...new Set(wrong.map(({ pointer }) => pointer.split('/')[1]!))];
-    it.each(names)(
-      'with a wrong %s makes each method that takes it 400, with the pointer; the document agrees',
-      async (name) => {
-        await rejected(async () => {
-          for (const { pointer, value, isBeyondSchema } of wrong.filter(
-            (each) => each.pointer.split('/')[1] === name,
-          )) {
-            const bodyOf = (body: Body): Body => ({ ...body, [name]: value });
-            await expectPointer(pointer, bodyOf, methodsWith(name));
-            if (isBeyondSchema) continue;
-            for (const [method, body] of methodsWith(name)) {
-              const template = method === 'POST' ? resource.path : `${resource.path}/{id}`;
-              const isValid = resource.document.isValid(resource.document.bodySchema(method, template), bodyOf(body));
-              expect([method, name, value, { isValid }]).toEqual([method, name, value, { isValid: false }]);
-            }
-          }
-        });
-      },
-    );
-
-    it.each(STRUCTURES)(
-      'with %s for a property makes each method that takes it 400, with the pointer',
-      async (_what, json) => {
-        await rejected(async () => {
-          for (const name of properties) {
-            const value = `${JSON.stringify(name)}:${json(JSON.stringify(create[name]))}`;
-            const bodyOf = ({ [name]: _, ...others }: Body): string => withJson(others, value);
-            await expectPointer(`/${name}`, bodyOf, methodsWith(name), typeof create[name] === 'object');
-          }
-        });
-      },
-    );
+    it.each(STRUCTURES)('with %s for a property is 400, with the pointer', async (_what, json) => {
+      for (const [index, name] of properties.entries()) {
+        const value = `${JSON.stringify(name)}:${json(JSON.stringify(create[name]))}`;
+        const bodyOf = ({ [name]: _, ...others }: Body): string => withJson(others, value);
+        await expectPointer(`/${name}`, bodyOf, turn(methodsWith(name), index), typeof create[name] === 'object');
+      }
+    });
 
     it('without a required property, or with null for it, is 400 with the pointer', async () => {
       const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
-      await rejected(async () => {
-        for (const name of required as string[]) {
-          const without = ({ [name]: _, ...others }: Body): Body => others;
-          const needed = methodsWith(name).filter(([method]) => method !== 'PATCH');
-          await expectPointer(`/${name}`, without, needed);
-          await expectPointer(`/${name}`, (body) => ({ ...body, [name]: null }), methodsWith(name));
-        }
-      });
+      for (const name of required as string[]) {
+        const without = ({ [name]: _, ...others }: Body): Body => others;
+        const needed = methodsWith(name).filter(([method]) => method !== 'PATCH');
+        await expectPointer(`/${name}`, without, needed);
+        await expectPointer(`/${name}`, (body) => ({ ...body, [name]: null }), methodsWith(name));
+      }
     });
 
     it('with a property of the record that PUT does not take makes PUT and PATCH 400, with the pointer', async () => {
       const changes = writes.filter(([method]) => method !== 'POST');
-      await rejected(async () => {
-        for (const name of properties.filter((property) => !(property in replace))) {
-          await expectPointer(`/${name}`, (body) => ({ ...body, [name]: create[name] }), changes);
-        }
-      });
+      for (const name of properties.filter((property) => !(property in replace))) {
+        await expectPointer(`/${name}`, (body) => ({ ...body, [name]: create[name] }), changes);
+      }
     });
 
     it('with a property that the service sets makes POST, PUT and PATCH 400, with the pointer', async () => {
-      const { body } = await resource.get(record);
-      await rejected(async () => {
-        for (const [name, value] of Object.entries(resource.ofService(body))) {
-          await expectPointer(`/${name}`, (sent) => ({ ...sent, [name]: value }));
-        }
-      });
+      const { body } = await resource.get(record());
+      for (const [name, value] of Object.entries(resource.ofService(body))) {
+        await expectPointer(`/${name}`, (sent) => ({ ...sent, [name]: value }));
+      }
     });
 
     it('without any property makes POST 400, with a pointer for each that is required', async () => {
       const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
       const response = await resource.post({});
       expectRejected(response, 400, 'INVALID_REQUEST');
-      const pointers = response.body.details.map(({ pointer }: { pointer: string }) => pointer);
+      const pointers = response.body.details.map((detail: { pointer: string }) => detail.pointer);
       expect(pointers.sort()).toEqual((required as string[]).map((name) => `/${name}`).sort());
     });
 
-    const { pointer, value: bad } = wrong.find((each) => each.pointer.split('/').length === 2)!;
-    const twice = pointer.slice(1);
-    it(`with ${twice} twice has the last value, whether that is wrong or right`, async () => {
-      const [wrongLast, rightLast] = [bad, create[twice]].map((last) => {
-        const first = last === bad ? create[twice] : bad;
-        const { [twice]: _, ...others } = create;
-        const name = JSON.stringify(twice);
-        return withJson(others, `${name}:${JSON.stringify(first)},${name}:${JSON.stringify(last)}`);
-      });
-      await rejected(async () => expectRejected(await resource.post(wrongLast), 400, 'INVALID_REQUEST'));
-      const stored = await resource.post(rightLast);
-      expectStatus(stored, 201);
-      expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });
-      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
+    it(`with ${twice} twice is 400 if the last value is wrong`, async () => {
+      expectRejected(await resource.post(withTwo(create[twice], bad)), 400, 'INVALID_REQUEST');
     });
 
     it.each(WRONG_TYPES)('of another type makes POST, PUT and PATCH 415: %s', async (_what, headers) => {
-      await rejected(async () => {
-        for (const [method, body] of writes) {
-          expectRejected(await send(method, body, headers), 415, 'UNSUPPORTED_MEDIA_TYPE');
-        }
-      });
+      for (const [method, body] of writes) {
+        expectRejected(await send(method, body, headers), 415, 'UNSUPPORTED_MEDIA_TYPE');
+      }
     });
 
     it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH names the accepted types', async () => {
-      await rejected(async () => {
-        for (const method of ['POST', 'PUT'] as const) {
-          const response = await send(method, bodies[method], type('application/merge-patch+json'));
-          expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
-        }
-        const { headers } = await send('PATCH', patch, type('text/plain'));
-        expect(headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
-      });
-    });
-
-    it('in gzip makes POST 415', async () => {
-      const headers = { 'content-encoding': 'gzip' };
-      await rejected(async () => {
-        const response = await resource.post(gzipSync(JSON.stringify(create)), headers);
+      for (const method of ['POST', 'PUT'] as const) {
+        const response = await send(method, bodies[method], type('application/merge-patch+json'));
         expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
-      });
+      }
+      const { headers } = await send('PATCH', patch, type('text/plain'));
+      expect(headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
     });
 
     it('of more than 16 KiB makes POST, PUT and PATCH 413, whatever its type', async () => {
-      await rejected(async () => {
-        for (const [method, body] of writes) {
-          const long = JSON.stringify(body).padEnd(LIMIT + 1);
-          expectRejected(await send(method, long), 413, 'PAYLOAD_TOO_LARGE');
-          expectRejected(await send(method, long, type('text/plain')), 413, 'PAYLOAD_TOO_LARGE');
-          expectRejected(await send(method, ' '.repeat(1_000_000)), 413, 'PAYLOAD_TOO_LARGE');
-        }
-      });
+      for (const [method, body] of writes) {
+        const long = JSON.stringify(body).padEnd(LIMIT + 1);
+        expectRejected(await send(method, long), 413, 'PAYLOAD_TOO_LARGE');
+        expectRejected(await send(method, long, type('text/plain')), 413, 'PAYLOAD_TOO_LARGE');
+      }
     });
+  });
+
+  describe('a body', () => {
+    beforeEach(() => resource.empty());
 
     it.each<[string, (json: string) => string]>([
       ['of exactly 16 KiB', (json) => json + ' '.repeat(LIMIT - Buffer.byteLength(json))],
@@ -221,21 +175,15 @@ export function describeBodies(resource: ResourceUnderTest): void {
         'with escapes',
         (json) => json.replace(/"([a-z])/i, (_, first: string) => `"\\u00${first.charCodeAt(0).toString(16)}`),
       ],
+      [`with ${twice} twice, of which the last is right,`, () => withTwo(bad, create[twice])],
     ])('%s is stored by POST like the body without it', async (_what, bodyOf) => {
       const stored = await resource.post(bodyOf(JSON.stringify(create)));
       expectStatus(stored, 201);
       expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });
-      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
     });
 
     it.each(RIGHT_TYPES)('with %s is stored by POST', async (_what, headers) => {
-      const stored = await resource.post(create, headers);
-      expectStatus(stored, 201);
-      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
-    });
-
-    it('that is rejected changes no record', async () => {
-      expect((await resource.get(resource.path)).text).toBe(before);
+      expectStatus(await resource.post(create, headers), 201);
     });
   });
 }

@@ -48,7 +48,6 @@ export function describeLists(resource: ResourceUnderTest): void {
 
     it('GET returns the newest first with sort=-id, and the oldest with sort=id', async () => {
       for (const [sort, expected] of [
-        ['-id', places(1).reverse()],
         ['%2Did', places(1).reverse()],
         ['id', places(1)],
       ] as const) {
@@ -59,19 +58,14 @@ export function describeLists(resource: ResourceUnderTest): void {
     it.each<[query: string, first: number, last: number]>([
       ['', 1, COUNT],
       ['limit=3', 1, 3],
-      ['limit=3&after=0', 1, 3],
       ['limit=3&after=#1000', 1001, 1003],
       ['after=#2097', 2098, COUNT],
-      ['after=#1', 2, COUNT],
       ['limit=1000&after=#2099', COUNT, COUNT],
       ['after=#2100', 1, 0],
       ['limit=5&after=#max', 1, 0],
-      ['sort=-id&limit=3', 2098, COUNT],
       ['sort=-id&limit=2&after=0', 2099, COUNT],
-      ['sort=-id&after=0', 1, COUNT],
       ['sort=-id&limit=2&after=#1000', 998, 999],
       ['sort=-id&after=#3', 1, 2],
-      ['sort=-id&after=#1', 1, 0],
       ['sort=-id&limit=1&after=#max', COUNT, COUNT],
     ])('GET with ?%s returns the records from position %i to %i, and the number of all', async (query, first, last) => {
       const list = await resource.get(`${path}?${withIds(query)}`);
@@ -84,8 +78,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       ['limit=1000', 3, 1],
       ['limit=1000&sort=-id', 3, 1],
       ['limit=700', 3, 1],
-      ['limit=700&sort=-id', 3, 1],
-      ['limit=699', 4, 1],
+      ['limit=699&sort=-id', 4, 1],
       ['limit=1000&after=#1100', 1, 1101],
       ['limit=1000&after=#1099', 2, 1100],
     ])('GET with ?%s leads through %i pages by Link, which the last page lacks', async (query, count, first) => {
@@ -95,20 +88,21 @@ export function describeLists(resource: ResourceUnderTest): void {
       expectRecords(query, pages.flatMap(ids), query.includes('-id') ? expected.reverse() : expected);
     });
 
-    const selections = Object.entries(filters).flatMap(([name, [one, other]]) => [
-      { query: `${name}=${String(one)}`, selected: (record: Stored) => record[name] === one },
-      {
-        query: `${name}=${String(one)}&${name}=${String(other)}`,
-        selected: (record: Stored) => record[name] === one || record[name] === other,
-      },
-    ]);
+    const selections = Object.entries(filters).map(([name, [one]]) => ({
+      query: `${name}=${String(one)}`,
+      selected: (record: Stored) => record[name] === one,
+    }));
+    const eitherOf = ([name, [one, other]]: NonNullable<typeof firstFilter>) => ({
+      query: `${name}=${String(one)}&${name}=${String(other)}`,
+      selected: (record: Stored) => record[name] === one || record[name] === other,
+    });
     const together = {
       query: Object.entries(filters)
         .map(([name, [, other]]) => `${name}=${String(other)}`)
         .join('&'),
       selected: (record: Stored) => Object.entries(filters).every(([name, [, other]]) => record[name] === other),
     };
-    const filtered = firstFilter === undefined ? [] : [...selections, together];
+    const filtered = firstFilter === undefined ? [] : [...selections, eitherOf(firstFilter), together];
 
     it.each(filtered.length > 0 ? filtered : [{ query: '', selected: () => true }])(
       'GET with ?$query returns exactly the matching records, also in pages and the newest first',

@@ -88,16 +88,13 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       },
     );
 
-    it.each(['application/merge-patch+json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-      'PATCH accepts a body of type %s',
-      async (type) => {
-        const { path, record } = await resource.create();
-        const headers = { 'content-type': type };
-        expectStatus(await resource.request('PATCH', path, { body: patch, headers }), 204);
-        const { body: after } = await resource.get(path);
-        expect(after).toEqual({ ...record, ...patch, ...resource.ofService(after) });
-      },
-    );
+    it('PATCH accepts a body of type application/merge-patch+json', async () => {
+      const { path, record } = await resource.create();
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      expectStatus(await resource.request('PATCH', path, { body: patch, headers }), 204);
+      const { body: after } = await resource.get(path);
+      expect(after).toEqual({ ...record, ...patch, ...resource.ofService(after) });
+    });
 
     it.each([
       ['is empty', []],

@@ -41,6 +41,8 @@ function describeWrites(resource: ResourceUnderTest): void {
 
   describe.each(writes)('%s with body %j', (method, values, status) => {
     let body: Body | undefined;
+    // All methods read the fields in one way, so one method has every spelling.
+    const spellings = (fields: readonly Field[]): readonly Field[] => (method === 'PUT' ? fields : fields.slice(0, 2));
 
     beforeAll(() => resource.empty());
 
@@ -58,12 +60,12 @@ function describeWrites(resource: ResourceUnderTest): void {
       expect([after.text, after.headers.get('etag')]).toEqual([before.text, etag]);
     }
 
-    it.each(MATCHING)(`returns ${status} when If-Match is %s`, async (_name, field) => {
+    it.each(spellings(MATCHING))(`returns ${status} when If-Match is %s`, async (_name, field) => {
       const { path, etag } = await resource.create();
       expectStatus(await resource.request(method, path, { body, headers: { 'if-match': field(etag) } }), status);
     });
 
-    it.each(NOT_MATCHING)('returns 412 when If-Match is %s, and changes nothing', async (_name, field) => {
+    it.each(spellings(NOT_MATCHING))('returns 412 when If-Match is %s, and changes nothing', async (_name, field) => {
       await expectStopped('if-match', field);
     });
 
@@ -76,9 +78,12 @@ function describeWrites(resource: ResourceUnderTest): void {
     });
 
     // The comparison is weak, and the method is not performed (RFC 9110 section 13.1.2).
-    it.each(WEAKLY_MATCHING)('returns 412 when If-None-Match is %s, and changes nothing', async (_name, field) => {
-      await expectStopped('if-none-match', field);
-    });
+    it.each(spellings(WEAKLY_MATCHING))(
+      'returns 412 when If-None-Match is %s, and changes nothing',
+      async (_name, field) => {
+        await expectStopped('if-none-match', field);
+      },
+    );
 
     it(`returns ${status} when If-None-Match is another tag`, async () => {
       const { path } = await resource.create();
@@ -146,24 +151,24 @@ function describeReads(resource: ResourceUnderTest): void {
       const { headers } = await resource.get(path);
       expectCaching(headers);
       expect(headers.get('etag')).toMatch(/^"[\x21\x23-\x7e]+"$/);
+      const revalidating = { 'if-none-match': headers.get('etag')!, 'cache-control': 'no-cache', pragma: 'no-cache' };
+      expectStatus(await resource.get(path, revalidating), 304);
     });
 
-    it.each(WEAKLY_MATCHING)('returns 304 without a body when If-None-Match is %s', async (_name, field) => {
-      const etag = await resource.etagOf(path);
-      const response = await resource.get(path, { 'if-none-match': field(etag) });
-      expectStatus(response, 304);
-      expect(response.text).toBe('');
-      expect(response.headers.get('etag')).toBe(etag);
-      expectCaching(response.headers);
-      expectPlainHeaders(response.headers);
-    });
+    it.each(target === '/{id}' ? WEAKLY_MATCHING : WEAKLY_MATCHING.slice(0, 2))(
+      'returns 304 without a body when If-None-Match is %s',
+      async (_name, field) => {
+        const etag = await resource.etagOf(path);
+        const response = await resource.get(path, { 'if-none-match': field(etag) });
+        expectStatus(response, 304);
+        expect(response.text).toBe('');
+        expect(response.headers.get('etag')).toBe(etag);
+        expectCaching(response.headers);
+        expectPlainHeaders(response.headers);
+      },
+    );
 
-    it('returns 304 even with Cache-Control: no-cache', async () => {
-      const headers = { 'if-none-match': await resource.etagOf(path), 'cache-control': 'no-cache', pragma: 'no-cache' };
-      expectStatus(await resource.get(path, headers), 304);
-    });
-
-    it.each(['"other"', '"a", "b"', 'W/"other"', 'nonsense', '""'])(
+    it.each(target === '/{id}' ? ['"other"', '"a", "b"', 'W/"other"', 'nonsense', '""'] : ['"other"'])(
       'returns 200 when If-None-Match is %s',
       async (field) => expectStatus(await resource.get(path, { 'if-none-match': field }), 200),
     );

@@ -4,7 +4,7 @@ import { extremeValues, ofValue, wrongValues } from './property-values.js';
 import type { RangeBound } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-const COUNT = 260;
+const COUNT = 120;
 
 /** Texts that are no valid value of a parameter, by the kind of value. */
 const NO_NUMBERS = ['', 'x', '1e3', '-0', '-0.0', '01', '+1', '1,5', '.5', '1.', '0x1', 'NaN', 'Infinity', ' 1', '1 '];
@@ -46,6 +46,9 @@ export function describeRanges(resource: ResourceUnderTest): void {
     });
 
     const kindOf = ({ schema: { type, format } }: RangeBound): string => (type === 'string' ? format : type);
+    /** The first of each kind. All properties of a kind share their checks. */
+    const ofEachKind = <T>(all: readonly (readonly [string, T])[], kind: (each: T) => string) =>
+      all.filter(([, each], index) => all.findIndex(([, other]) => kind(other) === kind(each)) === index);
     const inOrder = (records: readonly Stored[], property: string, kind: string): Stored[] =>
       [...records].sort(
         (one, other) => comparable(one[property], kind) - comparable(other[property], kind) || compareIds(one, other),
@@ -108,57 +111,68 @@ export function describeRanges(resource: ResourceUnderTest): void {
       },
     );
 
-    eachOf(bounds.map((bound) => [bound.name, bound] as const))(
-      'GET returns 400 for a wrong %s, and names it',
-      async (name, bound) => {
-        const { minimum, maximum } = bound.schema;
-        const outside = [minimum - 1, maximum + 1].filter(Number.isSafeInteger).map(String);
-        const ofKind = WRONG_TEXTS[kindOf(bound)] ?? textsOf(bound.schema);
-        const right = encodeURIComponent(String(all[0]![bound.property] ?? minimum ?? 1));
-        const wrong = [...ofKind, ...outside].map((text) => `${name}=${encodeURIComponent(text)}`);
-        for (const query of [
-          ...wrong,
-          `${name}=${right}&${name}=${right}`,
-          `${name}[]=${right}`,
-          `${name}=%zz`,
-          `${name}=%ff`,
-        ]) {
-          const response = await resource.get(`${path}?${query}`);
-          expectRejected(response, 400, response.body?.errorCode === 'BAD_REQUEST' ? 'BAD_REQUEST' : 'INVALID_REQUEST');
+    eachOf(
+      ofEachKind(
+        bounds.map((bound) => [bound.name, bound] as const),
+        kindOf,
+      ),
+    )('GET returns 400 for a wrong %s, and names it', async (name, bound) => {
+      const { minimum, maximum } = bound.schema;
+      const outside = [minimum - 1, maximum + 1].filter(Number.isSafeInteger).map(String);
+      const ofKind = WRONG_TEXTS[kindOf(bound)] ?? textsOf(bound.schema);
+      const right = encodeURIComponent(String(all[0]![bound.property] ?? minimum ?? 1));
+      const wrong = [...ofKind, ...outside].map((text) => `${name}=${encodeURIComponent(text)}`);
+      for (const query of [
+        ...wrong,
+        `${name}=${right}&${name}=${right}`,
+        `${name}[]=${right}`,
+        `${name}=%zz`,
+        `${name}=%ff`,
+      ]) {
+        const response = await resource.get(`${path}?${query}`);
+        expectRejected(response, 400, response.body?.errorCode === 'BAD_REQUEST' ? 'BAD_REQUEST' : 'INVALID_REQUEST');
+      }
+    });
+
+    eachOf(ofEachKind(Object.entries(sorts), (kind) => kind))(
+      'GET returns 400 for a cursor of %s that no page has',
+      async (property, kind) => {
+        const page = await resource.get(`${path}?sort=${property}&limit=1`);
+        const link = /after=([^&>]+)/.exec(page.headers.get('link')!)![1]!;
+        const [, value, id] = JSON.parse(Buffer.from(link, 'base64url').toString()) as [string, unknown, unknown];
+        const made = (text: string): string => Buffer.from(text).toString('base64url');
+        const [name, known, last] = [property, value, id].map((each) => JSON.stringify(each));
+        expect(made(`[${name},${known},${last}]`)).toBe(link);
+        const ofOther = made(`["other",${known},${last}]`);
+        const ofIds = [
+          '0',
+          '-1',
+          '1.5',
+          'null',
+          '"x"',
+          '9007199254740992',
+          '"01999999-0000-7000-8000-00000000000A"',
+        ].map((each) => made(`[${name},${known},${each}]`));
+        const ofValues = WRONG_CURSORS[kind]!.map((each) => made(`[${name},${each},${last}]`));
+        const others = [
+          made('[]'),
+          made('{}'),
+          made('x'),
+          `${link}=`,
+          `${link}AAAA`,
+          link.slice(1),
+          '',
+          '1',
+          '%zz',
+          made(`[${name}, ${known},${last}]`),
+        ];
+        for (const after of [ofOther, ...ofIds, ...ofValues, ...others]) {
+          const response = await resource.get(`${path}?sort=${property}&limit=1&after=${after}`);
+          expectRejected(response, 400, after === '%zz' ? response.body.errorCode : 'INVALID_REQUEST');
         }
+        expectRejected(await resource.get(`${path}?after=${link}`), 400, 'INVALID_REQUEST');
       },
     );
-
-    eachOf(Object.entries(sorts))('GET returns 400 for a cursor of %s that no page has', async (property, kind) => {
-      const page = await resource.get(`${path}?sort=${property}&limit=1`);
-      const link = /after=([^&>]+)/.exec(page.headers.get('link')!)![1]!;
-      const [, value, id] = JSON.parse(Buffer.from(link, 'base64url').toString()) as [string, unknown, unknown];
-      const made = (text: string): string => Buffer.from(text).toString('base64url');
-      const [name, known, last] = [property, value, id].map((each) => JSON.stringify(each));
-      expect(made(`[${name},${known},${last}]`)).toBe(link);
-      const ofOther = made(`["other",${known},${last}]`);
-      const ofIds = ['0', '-1', '1.5', 'null', '"x"', '9007199254740992'].map((each) =>
-        made(`[${name},${known},${each}]`),
-      );
-      const ofValues = WRONG_CURSORS[kind]!.map((each) => made(`[${name},${each},${last}]`));
-      const others = [
-        made('[]'),
-        made('{}'),
-        made('x'),
-        `${link}=`,
-        `${link}AAAA`,
-        link.slice(1),
-        '',
-        '1',
-        '%zz',
-        made(`[${name}, ${known},${last}]`),
-      ];
-      for (const after of [ofOther, ...ofIds, ...ofValues, ...others]) {
-        const response = await resource.get(`${path}?sort=${property}&limit=1&after=${after}`);
-        expectRejected(response, 400, after === '%zz' ? response.body.errorCode : 'INVALID_REQUEST');
-      }
-      expectRejected(await resource.get(`${path}?after=${link}`), 400, 'INVALID_REQUEST');
-    });
   });
 }
 

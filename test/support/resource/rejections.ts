@@ -5,33 +5,47 @@ import type { DerivedContract } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 const BAD_IDS = [
-  ...['0', '-0', '-1', '+1', '00', '007', '1e3', '0x10', '0b1', '1_000', '1.5', '1.0', '1n', 'Infinity', 'NaN', 'null'],
-  ...['abc', '%201', '1%20', '1%0A', '1%00', '%2B1', '1,2', '1;2', '1%2F2'],
-  // The digit one in Arabic-Indic and fullwidth form.
-  ...['%D9%A1', '%EF%BC%91'],
+  ...[
+    '0',
+    '-1',
+    '007',
+    '1e3',
+    '1.5',
+    'abc',
+    '%201',
+    '1%0A',
+    '1%00',
+    '%2B1',
+    '1,2',
+    '9007199254740992',
+    '1'.repeat(8000),
+  ],
+  // The digit one in Arabic-Indic form.
+  '%D9%A1',
   // Other spellings of a UUID, which the service rejects, and the nil UUID.
   ...[
     '01999999-0000-7000-8000-00000000000A',
     '01999999000070008000000000000001',
-    'urn:uuid:01999999-0000-7000-8000-000000000001',
+    '00000000-0000-0000-0000-000000000000',
   ],
-  ...[
-    '%7B01999999-0000-7000-8000-000000000001%7D',
-    '01999999-0000-7000-8000-000000000001%20',
-    '01999999-0000-7000-8000-00000000000g',
-  ],
-  ...['01999999-0000-7000-8000-00000000001', '00000000-0000-0000-0000-000000000000'],
-  ...['9007199254740992', '9007199254740993', '18446744073709551616', '1'.repeat(400), '1'.repeat(8000)],
 ];
 
 const BAD_QUERIES = [
-  ...['limit=', 'limit=0', 'limit=01', 'limit=1001', 'limit=-1', 'limit=1.5', 'limit=1e2', 'limit=%201', 'limit=ten'],
-  ...['limit=9007199254740993', 'limit=1&limit=1', 'limit=1&limit=2', 'limit[]=1', 'limit[gt]=1', 'limit', 'Limit=1'],
-  ...['after=', 'after=-1', 'after=00', 'after=01', 'after=9007199254740992', 'after=1&after=2', 'after=x'],
+  ...[
+    'limit=',
+    'limit=0',
+    'limit=01',
+    'limit=1001',
+    'limit=1.5',
+    'limit=ten',
+    'limit=1&limit=1',
+    'limit[]=1',
+    'Limit=1',
+  ],
+  ...['after=-1', 'after=01', 'after=9007199254740992', 'after=1&after=2', 'after=x'],
   ...['after=01999999-0000-7000-8000-00000000000A', 'after=00000000-0000-0000-0000-000000000000'],
-  ...['sort=', 'sort=revision', 'sort=ID', 'sort=%2Bid', 'sort=id,-id', 'sort=id&sort=id', 'sort=-id&sort=id'],
-  ...['id=1', 'offset=0', 'page=1', 'unknown', '=1', '__proto__=1', '__proto__[limit]=1', 'constructor=1'],
-  ...['hasOwnProperty=1', 'toString=1', 'limit=1&__proto__=1'],
+  ...['sort=', 'sort=revision', 'sort=id,-id', 'sort=-id&sort=id', 'id=1', 'unknown', '=1', '__proto__=1'],
+  ...['__proto__[limit]=1', 'constructor=1'],
 ];
 
 const COLLECTION = ['GET', 'HEAD', 'OPTIONS', 'POST'];
@@ -39,24 +53,11 @@ const RECORD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'];
 
 /** Tests wrong paths, methods, ids, queries, tokens and scopes, and the order of their errors. */
 export function describeRejections(resource: ResourceUnderTest): void {
-  describe('a request', () => {
-    let record: string;
-    let before: string;
-
-    beforeAll(async () => {
-      await resource.empty();
-      record = (await resource.create()).path;
-      before = (await resource.get(resource.path)).text;
-    });
-
-    describeTargets(resource, () => record);
-    describePermissions(resource, () => record);
-    describeErrorOrder(resource, () => record);
-    describeOptions(resource, () => record);
-
-    it('that is rejected changes no record', async () => {
-      expect((await resource.get(resource.path)).text).toBe(before);
-    });
+  resource.describeUnchanged('a request', (record) => {
+    describeTargets(resource, record);
+    describePermissions(resource, record);
+    describeErrorOrder(resource, record);
+    describeOptions(resource, record);
   });
 }
 
@@ -70,37 +71,37 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     ['DELETE'],
   ];
 
-  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s below the path of the collection returns 404', async (suffix) => {
-    expectRejected(await resource.get(path + suffix), 404, 'NOT_FOUND');
-  });
-
-  it('of a path in capitals returns 404', async () => {
-    expectRejected(await resource.get(path.toUpperCase()), 404, 'NOT_FOUND');
+  it.each([`${path}/`, `${path}x`, `${path}/1/x`, path.toUpperCase()])('GET %s returns 404', async (target) => {
+    expectRejected(await resource.get(target), 404, 'NOT_FOUND');
   });
 
   it.each(['PUT', 'PATCH', 'DELETE', 'PROPFIND'])('%s to the collection returns 405 with Allow', async (method) => {
-    const response = await resource.unchanged(() => resource.request(method, path));
+    const response = await resource.request(method, path);
     expectRejected(response, 405, 'METHOD_NOT_ALLOWED');
     expect(allowed(response)).toEqual(COLLECTION);
   });
 
   it.each(['POST', 'MKCOL'])('%s to a record returns 405 with Allow', async (method) => {
-    const response = await resource.unchanged(() => resource.request(method, record()));
+    const response = await resource.request(method, record());
     expectRejected(response, 405, 'METHOD_NOT_ALLOWED');
     expect(allowed(response)).toEqual(RECORD);
   });
 
-  it.each(BAD_IDS.map((id) => [shortened(id), id]))('returns 400 for the id %s, by every method', async (_id, id) => {
-    await resource.unchanged(async () => {
-      for (const [method, body] of onRecord) {
-        const response = await resource.request(method, `${path}/${id}`, { body });
-        expectRejected(response, 400, 'INVALID_REQUEST');
-        expect(parameters(response)).toEqual(['id']);
-      }
-    });
+  it.each(BAD_IDS.map((id) => [shortened(id), id]))('returns 400 for the id %s', async (_id, id) => {
+    const response = await resource.get(`${path}/${id}`);
+    expectRejected(response, 400, 'INVALID_REQUEST');
+    expect(parameters(response)).toEqual(['id']);
   });
 
-  it.each(['%zz', '%', '%1', '%c0%80', '%ff'])('GET of /%s returns 400: its percent-encoding is broken', async (id) => {
+  it('for an id that is wrong returns 400, by every method', async () => {
+    for (const [method, body] of onRecord) {
+      const response = await resource.request(method, `${path}/01`, { body });
+      expectRejected(response, 400, 'INVALID_REQUEST');
+      expect(parameters(response)).toEqual(['id']);
+    }
+  });
+
+  it.each(['%zz', '%', '%ff'])('GET of /%s returns 400: its percent-encoding is broken', async (id) => {
     expectRejected(await resource.get(`${path}/${id}`), 400, 'BAD_REQUEST');
   });
 
@@ -124,24 +125,20 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     expect(known.sort()).toEqual([...names].sort());
   });
 
-  it.each(['limit=1', '__proto__=1', 'x', '=1'])('other than GET of the list returns 400 for ?%s', async (query) => {
-    await resource.unchanged(async () => {
-      for (const [method, body] of onRecord) {
-        const response = await resource.request(method, `${record()}?${query}`, { body });
-        expectRejected(response, 400, 'INVALID_REQUEST');
-        expect(parameters(response)).toEqual([query.split('=')[0]]);
-      }
-      const post = await resource.request('POST', `${path}?${query}`, { body: create });
-      expectRejected(post, 400, 'INVALID_REQUEST');
-    });
+  it.each(['limit=1', '__proto__=1'])('other than GET of the list returns 400 for ?%s', async (query) => {
+    for (const [method, body] of onRecord) {
+      const response = await resource.request(method, `${record()}?${query}`, { body });
+      expectRejected(response, 400, 'INVALID_REQUEST');
+      expect(parameters(response)).toEqual([query.split('=')[0]]);
+    }
+    const post = await resource.request('POST', `${path}?${query}`, { body: create });
+    expectRejected(post, 400, 'INVALID_REQUEST');
   });
 
   it('for a record that does not exist returns 404, also for the greatest id, and PUT makes none', async () => {
-    await resource.unchanged(async () => {
-      for (const [method, body] of onRecord) {
-        expectRejected(await resource.request(method, resource.nowhere, { body }), 404, resource.notFoundCode);
-      }
-    });
+    for (const [method, body] of onRecord) {
+      expectRejected(await resource.request(method, resource.nowhere, { body }), 404, resource.notFoundCode);
+    }
   });
 }
 
@@ -155,12 +152,12 @@ function badQueriesOf({ create, filters, wrong: invalid }: DerivedContract): str
       typeof values[0] === 'string'
         ? invalid.flatMap(({ pointer, value }) => (pointer === `/${name}` && typeof value === 'string' ? value : []))
         : [];
-    const encoded = wrong.filter((value) => value !== '').map(encodeURIComponent);
-    const rests = ['=', again(one), `=${one},${other}`, `=${one}%20`, `[]=${one}`, `[0]=${one}`, '=%zz'];
-    return [...rests, ...encoded.flatMap((value) => [`=${value}`, again(value)])].map((rest) => name + rest);
+    const encoded = wrong.filter((value) => value !== '').map((value) => `=${encodeURIComponent(value)}`);
+    const rests = ['=', again(one), again(''), `=${one},${other}`, `=${one}%20`, `[]=${one}`, '=%zz'];
+    return [...rests, ...encoded].map((rest) => name + rest);
   });
   const others = Object.keys(create).filter((name) => !Object.hasOwn(filters, name));
-  return [...ofFilters, ...others.map((name) => `${name}=1`)];
+  return [...ofFilters, ...others.slice(0, 1).map((name) => `${name}=1`)];
 }
 
 function describePermissions(resource: ResourceUnderTest, record: () => string): void {
@@ -177,36 +174,32 @@ function describePermissions(resource: ResourceUnderTest, record: () => string):
   const isOpen = (method: string, target: string): boolean => method === 'GET' && resource.isPublic(target);
 
   it('without a token, or with a wrong one, returns 401 with WWW-Authenticate, by every method', async () => {
-    await resource.unchanged(async () => {
-      for (const [method, target, , body] of operations()) {
-        const bare = await resource.stranger.request(method, target, { body });
-        if (isOpen(method, target)) expectStatus(bare, 200);
-        else {
-          expectRejected(bare, 401, 'UNAUTHENTICATED');
-          expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="cookies"');
-        }
-        const headers = { authorization: 'Bearer x' };
-        const wrong = await resource.stranger.request(method, target, { body, headers });
-        expectRejected(wrong, 401, 'INVALID_TOKEN');
-        expect(wrong.headers.get('www-authenticate')).toMatch(/^Bearer realm="cookies", error="invalid_token"/);
+    for (const [method, target, , body] of operations()) {
+      const bare = await resource.stranger.request(method, target, { body });
+      if (isOpen(method, target)) expectStatus(bare, 200);
+      else {
+        expectRejected(bare, 401, 'UNAUTHENTICATED');
+        expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="cookies"');
       }
-    });
+      const headers = { authorization: 'Bearer x' };
+      const wrong = await resource.stranger.request(method, target, { body, headers });
+      expectRejected(wrong, 401, 'INVALID_TOKEN');
+      expect(wrong.headers.get('www-authenticate')).toMatch(/^Bearer realm="cookies", error="invalid_token"/);
+    }
   });
 
   it('without its scope returns 403 with WWW-Authenticate, by every method', async () => {
-    await resource.unchanged(async () => {
-      for (const [method, target, scope, body] of operations()) {
-        const client = scope === 'read' ? resource.writer : resource.reader;
-        const response = await client.request(method, target, { body });
-        if (isOpen(method, target)) {
-          expectStatus(response, 200);
-          continue;
-        }
-        expectRejected(response, 403, 'INSUFFICIENT_SCOPE');
-        const challenge = `Bearer realm="cookies", error="insufficient_scope", scope="${name}:${scope}"`;
-        expect(response.headers.get('www-authenticate')).toBe(challenge);
+    for (const [method, target, scope, body] of operations()) {
+      const client = scope === 'read' ? resource.writer : resource.reader;
+      const response = await client.request(method, target, { body });
+      if (isOpen(method, target)) {
+        expectStatus(response, 200);
+        continue;
       }
-    });
+      expectRejected(response, 403, 'INSUFFICIENT_SCOPE');
+      const challenge = `Bearer realm="cookies", error="insufficient_scope", scope="${name}:${scope}"`;
+      expect(response.headers.get('www-authenticate')).toBe(challenge);
+    }
   });
 
   it('with the scopes of another resource returns 403', async () => {

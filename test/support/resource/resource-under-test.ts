@@ -206,11 +206,41 @@ export class ResourceUnderTest {
 
   /** Sets the capacity while `work` runs. */
   async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
-    const set = (value: number): Promise<unknown> =>
-      this.dataSource.query(`UPDATE storage SET capacity = ${value} WHERE resource = '${this.name}'`);
+    const before = await this.setCapacity(capacity);
+    return work().finally(() => this.setCapacity(before));
+  }
+
+  /** Sets the capacity, and returns the one before. */
+  async setCapacity(capacity: number): Promise<number> {
     const [before] = await this.dataSource.query(`SELECT capacity FROM storage WHERE resource = '${this.name}'`);
-    await set(capacity);
-    return work().finally(() => set(before.capacity));
+    await this.dataSource.query(`UPDATE storage SET capacity = ${capacity} WHERE resource = '${this.name}'`);
+    return Number(before.capacity);
+  }
+
+  /** Stores one record before the tests of a block, and lets no other be stored; the last test expects no change. */
+  describeUnchanged(title: string, tests: (record: () => string) => void): void {
+    describe(title, () => {
+      let record: string;
+      let before: ResourceResponse;
+      let capacity: number;
+
+      beforeAll(async () => {
+        await this.empty();
+        record = (await this.create()).path;
+        before = await this.get(this.path);
+        // An error other than 507 then proves that its check comes before the capacity.
+        capacity = await this.setCapacity(1);
+      });
+
+      afterAll(() => this.setCapacity(capacity));
+
+      tests(() => record);
+
+      it('that is rejected changes no record', async () => {
+        const after = await this.get(this.path);
+        expect([after.text, after.headers.get('etag')]).toEqual([before.text, before.headers.get('etag')]);
+      });
+    });
   }
 
   /** Sets `REQUIRE_IF_MATCH=true` while `work` runs. */

@@ -6,78 +6,51 @@ const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
 export const MALFORMED: readonly [what: string, malformed: (json: string) => string | Uint8Array | undefined][] = [
   ['no body and no type', () => undefined],
   ['nothing', () => ''],
-  ['blanks', () => ' \n '],
   ['half an object', (json) => json.slice(0, -1)],
-  ['two objects', () => '{}{}'],
-  ['a trailing comma', (json) => `${json.slice(0, -1)},}`],
-  ['single quotes', (json) => json.replaceAll('"', "'")],
-  ['a comment', () => '{} // none'],
   ['NaN', () => '{"x":NaN}'],
-  ['undefined', () => 'undefined'],
-  ['a raw line end in a string', () => '{"x":"a\nb"}'],
   ['a byte-order mark', (json) => Buffer.from(`\ufeff${json}`)],
-  ['a byte-order mark alone', () => bytes(0xef, 0xbb, 0xbf)],
   ['invalid UTF-8', () => Buffer.from('{"x":"\xff"}', 'latin1')],
-  ['overlong UTF-8', () => Buffer.concat([Buffer.from('{"x":"'), bytes(0xc0, 0x80), Buffer.from('"}')])],
   ['a surrogate in UTF-8', () => Buffer.concat([Buffer.from('{"x":"'), bytes(0xed, 0xa0, 0x80), Buffer.from('"}')])],
-  ['UTF-8 cut off', () => Buffer.concat([Buffer.from('{"x":"'), bytes(0xf0, 0x9f, 0x8d)])],
   ['UTF-16', (json) => Buffer.from(json, 'utf16le')],
-  ['NUL bytes', () => bytes(0, 0, 0)],
   ['a form', () => 'a=b&c=d'],
 ];
 
-export const NOT_OBJECTS = ['null', '[]', '1', '"string"', 'true'];
+export const NOT_OBJECTS = ['null', '[]', '"string"'];
 
 /** Unknown properties, as JSON, with the pointers of their errors. */
 export const UNKNOWN: readonly [what: string, property: string, pointer: string][] = [
   ['an id', '"id":7', '/id'],
   ['a revision', '"revision":9', '/revision'],
-  ['an unknown property', '"unknownProperty":"red"', '/unknownProperty'],
   ['an unknown property that is null', '"unknownProperty":null', '/unknownProperty'],
   ['a property with an empty name', '"":1', '/'],
   ['a property to be escaped in a pointer (RFC 6901)', '"a/b~c":1', '/a~1b~0c'],
   ['__proto__', '"__proto__":{}', '/__proto__'],
   ['constructor', '"constructor":{"prototype":{}}', '/constructor'],
-  ['prototype', '"prototype":{}', '/prototype'],
   ['toString', '"toString":"x"', '/toString'],
-  ['hasOwnProperty', '"hasOwnProperty":1', '/hasOwnProperty'],
 ];
 
 /** JSON of types that no property accepts. */
 export const STRUCTURES: readonly [what: string, json: (value: string) => string][] = [
   ['an array of its value', (value) => `[${value}]`],
-  ['an empty array', () => '[]'],
   ['an empty object', () => '{}'],
-  ['an object with a length', () => '{"length":5}'],
   ['an object with a constructor', () => '{"constructor":{"name":"x"}}'],
-  ['an array of an object with a constructor', () => '[{"constructor":1}]'],
   ['an object with __proto__', () => '{"__proto__":{"a":1}}'],
   ['an object with methods', () => '{"toString":"x","valueOf":1,"then":true,"toJSON":1}'],
-  ['2500 arrays in each other', () => `${'['.repeat(2500)}1${']'.repeat(2500)}`],
   ['2500 objects in each other', () => `${'{"":'.repeat(2500)}1${'}'.repeat(2500)}`],
 ];
 
 export const WRONG_TYPES: readonly [what: string, headers: Record<string, string>][] = [
   ['text', type('text/plain')],
-  ['a form', type('application/x-www-form-urlencoded')],
   ['a form in parts', type('multipart/form-data; boundary=x')],
-  ['XML', type('application/xml')],
   ['JSON of another kind', type('application/problem+json')],
-  ['JSON Patch', type('application/json-patch+json')],
   ['something that begins like JSON', type('application/json5')],
-  ['JSON as text', type('text/json')],
   ['JSON in latin1', type('application/json; charset=latin1')],
-  ['JSON in ISO 8859-1', type('application/json; charset="iso-8859-1"')],
-  ['JSON in UTF-16', type('application/json; charset=utf-16')],
   ['JSON with gzip', { 'content-encoding': 'gzip' }],
   ['JSON with several codings', { 'content-encoding': 'identity, br' }],
   ['no word', type('')],
-  ['no subtype', type('application')],
-  ['no type', type('/json')],
   ['a blank inside', type('application / json')],
   ['a parameter without a value', type('application/json; charset')],
   ['two types', type('application/json, text/plain')],
-  ['nonsense', type(';;;')],
 ];
 
 /** Unusual but accepted media types. */
