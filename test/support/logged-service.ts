@@ -11,13 +11,18 @@ export interface LoggedService extends Service {
 
 /** The log of all services that a spec starts in this process. */
 const file = join(temporaryFolder(), 'log');
-standardOutput(openSync(file, 'a'));
+const buffer = standardOutput(openSync(file, 'a'));
+
+function written(): Buffer {
+  buffer.flush();
+  return readFileSync(file);
+}
 
 /** Starts the service in this process, as in production, with a log that the test can read. */
 export async function startLoggedService(environment: Environment = {}): Promise<LoggedService> {
-  const before = readFileSync(file).length;
+  const before = written().length;
   const service = await startService({ NODE_ENV: 'production', LOG_LEVEL: 'info', ...environment });
   return Object.defineProperty(service as LoggedService, 'output', {
-    get: () => readFileSync(file).subarray(before).toString(),
+    get: () => written().subarray(before).toString(),
   });
 }
