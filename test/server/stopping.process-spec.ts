@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { untilWritten } from '../faults/fault.js';
+import { stopped } from '../faults/stopped.js';
 import { preloaded, projectModule, withProvider } from '../support/faults/preloaded.js';
 import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
 import { connected } from '../support/raw-http.js';
@@ -22,6 +23,10 @@ const start = (environment: Environment = {}): Promise<ServiceProcess> => Servic
 const hasFile = (name: string): boolean => existsSync(join(folder, name));
 
 describe('stopping', () => {
+  it('responds to every request of an open connection, keeps acknowledged writes and exits with 0 on SIGTERM under load', async () => {
+    await stopped('SIGTERM')({ times: 1 });
+  });
+
   it('is not ready but serves for SHUTDOWN_DELAY, then accepts no connections, closes idle ones, finishes a slow request and leaves one tidy file', async () => {
     await using service = await start({ SHUTDOWN_DELAY: '2000', DOCS: 'true' });
     const health = (probe: 'live' | 'ready') => fetch(`${service.managementUrl}/health/${probe}`);

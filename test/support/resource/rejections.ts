@@ -5,29 +5,14 @@ import type { DerivedContract } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 const BAD_IDS = [
-  ...[
-    '0',
-    '-1',
-    '007',
-    '1e3',
-    '1.5',
-    'abc',
-    '%201',
-    '1%0A',
-    '1%00',
-    '%2B1',
-    '1,2',
-    '9007199254740992',
-    '1'.repeat(8000),
-  ],
+  ...['0', '-1', '007', '1e3', '1.5', 'abc', '%201', '1%0A', '1%00', '%2B1', '1,2'],
+  ...['9007199254740992', '1'.repeat(8000)],
   // The digit one in Arabic-Indic form.
   '%D9%A1',
   // Other spellings of a UUID, which the service rejects, and the nil UUID.
-  ...[
-    '01999999-0000-7000-8000-00000000000A',
-    '01999999000070008000000000000001',
-    '00000000-0000-0000-0000-000000000000',
-  ],
+  '01999999-0000-7000-8000-00000000000A',
+  '01999999000070008000000000000001',
+  '00000000-0000-0000-0000-000000000000',
 ];
 
 const BAD_QUERIES = [
