@@ -91,7 +91,7 @@ describe('the log in production', () => {
       import { createRequire } from 'node:module';
       const { cache } = createRequire('file:///');
       process.on('SIGUSR2', () => {
-        new Logger('Test').warn('x'.repeat(200_000));
+        new Logger('Test').warn('x'.repeat(400_000));
         const loaded = ['pino', 'pino-pretty'].filter((name) => Object.keys(cache).some((file) => file.includes('/' + name + '/')));
         new Logger('Test').log('loaded: ' + loaded);
       });`;
@@ -108,7 +108,7 @@ describe('the log in production', () => {
     await service.outputEnd();
     const { lines } = service;
     expect(lines.filter(({ route }) => route === '/cookies')).toHaveLength(700);
-    expect(lines.find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(200_000) });
+    expect(lines.find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(400_000) });
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
     // Production does not load pino-pretty.
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'loaded: pino' }));
