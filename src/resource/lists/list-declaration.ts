@@ -51,8 +51,16 @@ export function ListPart(part: Part): PropertyDecorator {
   };
 }
 
+const declarations = new WeakMap<object, ReturnType<typeof readDeclaration>>();
+
 /** The filters, ranges and sorts that a query class declares; none if it is not made from `ListQueryOf(...)`. */
 function declarationOf(query: object) {
+  const declaration = declarations.get(query) ?? readDeclaration(query);
+  declarations.set(query, declaration);
+  return declaration;
+}
+
+function readDeclaration(query: object) {
   const parts = partsOf(query);
   const sort = parts.find(({ name }) => name === 'sort')?.part;
   return {
