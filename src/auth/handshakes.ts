@@ -7,7 +7,7 @@ import { ApiError } from '../http/errors/api-error.js';
 import { errorResponse } from '../http/errors/error-response.js';
 import { requestId } from '../http/messages/request.js';
 import { unauthenticated } from './auth-errors.js';
-import { type Principal, principalsOfSockets } from './principal.js';
+import { tokensOfSockets } from './principal.js';
 import { tokenOf } from './token-form.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -40,7 +40,7 @@ export class Handshakes {
     },
   };
 
-  private readonly principals = new WeakMap<IncomingMessage, Principal>();
+  private readonly verified = new WeakMap<IncomingMessage, { readonly token: string; readonly expiresAt: number }>();
 
   constructor(
     private readonly verifier: TokenVerifier,
@@ -49,9 +49,9 @@ export class Handshakes {
 
   /** Gives the messages of an open WebSocket the rights of its token, and closes it when the token expires. */
   opened(socket: WebSocket, handshake: IncomingMessage): void {
-    const principal = this.principals.get(handshake)!;
-    principalsOfSockets.set(socket, principal);
-    const remaining = Math.min(Math.max(principal.expiresAt * 1000 - Date.now(), 0), LONGEST_DELAY);
+    const { token, expiresAt } = this.verified.get(handshake)!;
+    tokensOfSockets.set(socket, token);
+    const remaining = Math.min(Math.max(expiresAt * 1000 - Date.now(), 0), LONGEST_DELAY);
     const timer = setTimeout(() => socket.close(1008, 'The token has expired'), remaining);
     socket.once('close', () => clearTimeout(timer));
   }
@@ -59,7 +59,8 @@ export class Handshakes {
   private async verify(request: IncomingMessage, id: string): Promise<void> {
     const token = tokenOf(request) ?? SUBPROTOCOL.exec(request.headers['sec-websocket-protocol'] ?? '')?.[1];
     if (token === undefined) throw unauthenticated();
-    this.principals.set(request, await this.verifier.verify(token));
+    const { expiresAt } = await this.verifier.verify(token);
+    this.verified.set(request, { token, expiresAt });
     if (!this.connections.upgrade(request, id)) {
       throw new ApiError(400, 'BAD_REQUEST', 'Another request is in progress on this connection');
     }

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { httpCallOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
-import { type Principal, principalsOfSockets } from './principal.js';
+import { tokensOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -22,7 +22,9 @@ export class JwtAuthGuard implements CanActivate {
     const access = accessOf(this.reflector, context.getHandler() as () => unknown, context.getClass()) ?? [];
     if (access === 'public') return this.admitToPublic(context);
     const call = httpCallOf(context);
-    const principal = call === undefined ? principalOfSocket(context) : await this.verifier.authenticate(call.request);
+    const principal = await (call === undefined
+      ? this.verifier.verify(tokenOfSocket(context))
+      : this.verifier.authenticate(call.request));
     if (call !== undefined) call.request.user = principal;
     if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
     if (call !== undefined) makePrivate(call.reply);
@@ -41,11 +43,12 @@ export class JwtAuthGuard implements CanActivate {
   }
 }
 
-function principalOfSocket(context: ExecutionContext): Principal {
-  const principal = principalsOfSockets.get(context.switchToWs().getClient<object>());
-  // A client without a principal comes from an adapter that does not use `Handshakes`.
-  if (principal === undefined) throw unauthenticated();
-  return principal;
+/** The token of a WebSocket, which is verified for each message, because it may have been revoked. */
+function tokenOfSocket(context: ExecutionContext): string {
+  const token = tokensOfSockets.get(context.switchToWs().getClient<object>());
+  // A client without a token comes from an adapter that does not use `Handshakes`.
+  if (token === undefined) throw unauthenticated();
+  return token;
 }
 
 /** Lets only the client's own cache store the response, and makes it revalidate before each use (RFC 9111). */

@@ -9,8 +9,8 @@ export interface Principal {
   readonly expiresAt: number;
 }
 
-/** The principals of open WebSockets; `Handshakes` sets them. */
-export const principalsOfSockets = new WeakMap<object, Principal>();
+/** The tokens of open WebSockets; `Handshakes` sets them. */
+export const tokensOfSockets = new WeakMap<object, string>();
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -50,8 +50,8 @@ const EXPECTED = {
 const SECRET = 'k8Yx2mQ7vR4tW9zB3nL6pD1sF5hJ0gAc';
 
 /** A token of one minute. */
-function tokenFor(scope) {
-  const claims = { sub: 'alice', scope, exp: Math.floor(Date.now() / 1000) + 60 };
+function tokenFor(scope, sub = 'alice') {
+  const claims = { sub, scope, exp: Math.floor(Date.now() / 1000) + 60 };
   const parts = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
@@ -70,16 +70,25 @@ async function greetingByGraphql(url, scope) {
   return data?.hello ?? errors[0].extensions.statusCode;
 }
 
-/** Requests the greeting over a WebSocket. @returns it, the status of the error, or `refused` */
-async function greetingByWebSocket(folder, url, protocols) {
+/**
+ * Requests the greeting over a WebSocket, and again after `later`.
+ * @returns the last greeting, the status of its error, or `refused`
+ */
+async function greetingByWebSocket(folder, url, protocols, later) {
   const WebSocket = createRequire(join(folder, 'package.json'))('ws');
   const socket = new WebSocket(`${url.replace('http', 'ws')}/greetings`, protocols);
-  try {
-    await once(socket, 'open');
+  const greeting = async () => {
     socket.send(JSON.stringify({ event: 'hello', data: { name: 'Ada' } }));
     const [message] = await once(socket, 'message', { signal: AbortSignal.timeout(10_000) });
     const { data } = JSON.parse(message);
     return data.statusCode ?? data;
+  };
+  try {
+    await once(socket, 'open');
+    const first = await greeting();
+    if (later === undefined) return first;
+    await later();
+    return await greeting();
   } catch {
     return 'refused';
   } finally {
@@ -87,15 +96,26 @@ async function greetingByWebSocket(folder, url, protocols) {
   }
 }
 
+/** Revokes all tokens of a subject. Every process of the service rejects them after 5 s. */
+async function revoke(folder, subject) {
+  run(folder, 'npm', ['run', '--silent', 'cli', '--', 'revoke', '--sub', subject]);
+  await sleep(5000);
+}
+
 /** @returns the wrong results of GraphQL and WebSockets */
 async function useTransports(folder, url) {
-  const bearer = (scope) => ['bearer', tokenFor(scope)];
+  const bearer = (scope, subject) => ['bearer', tokenFor(scope, subject)];
+  const former = `former-${Date.now()}`;
+  const revoked = await greetingByWebSocket(folder, url, bearer('greetings:read', former), () =>
+    revoke(folder, former),
+  );
   const results = [
     ['GraphQL', await greetingByGraphql(url, 'greetings:read'), 'Hello Ada'],
     ['GraphQL without the scope', await greetingByGraphql(url, 'other'), 403],
     ['WebSocket', await greetingByWebSocket(folder, url, bearer('greetings:read')), 'Hello Ada'],
     ['WebSocket without the scope', await greetingByWebSocket(folder, url, bearer('other')), 403],
     ['WebSocket without a token', await greetingByWebSocket(folder, url, []), 'refused'],
+    ['WebSocket whose token was revoked', revoked, 401],
   ];
   return results
     .filter(([, is, expected]) => is !== expected)
@@ -241,7 +261,7 @@ try {
     ]);
     for (const line of wrong) console.error(`npm run ${script}: ${line}`);
     if (wrong.length > 0) process.exitCode = 1;
-    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 6} work`);
+    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 7} work`);
   }
 } catch (error) {
   console.error(error.message);
