@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { CryptoKey } from 'jose';
 import { RemoteKeys } from './remote-keys.js';
@@ -85,6 +86,21 @@ describe('the keys of a provider', () => {
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ status: 503, cause: { message: expect.stringContaining(reason) } });
   });
+
+  it('are loaded from their new address when the provider has moved them', async () => {
+    let path = '/keys';
+    listener = ({ url }, response) => {
+      if (url === path) response.end(JSON.stringify(KEYS));
+      else if (url?.startsWith('/.well-known/')) response.end(JSON.stringify({ issuer, jwks_uri: issuer + path }));
+      else response.writeHead(404).end();
+    };
+    keys = new RemoteKeys({ issuer, onChange: () => {} });
+    expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
+    path = '/moved';
+    await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
+    await sleep(5000);
+    expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
+  }, 15_000);
 
   it('stay known when the provider sends no valid key set any more', async () => {
     listener = json(KEYS);

@@ -22,6 +22,8 @@ const LARGEST_DOCUMENT = 256 * 1024;
 /** The types of public keys (RFC 7518 section 6.1, RFC 8037 section 2). */
 const KEY_TYPES = new Set(['RSA', 'EC', 'OKP']);
 
+type RemoteKeySet = ReturnType<typeof createRemoteJWKSet>;
+
 export interface RemoteKeysOptions {
   readonly issuer: string;
   /** Address of the key set; absent: it is in the discovery document of the issuer. */
@@ -36,7 +38,7 @@ export interface RemoteKeysOptions {
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
   private readonly stopping = new AbortController();
-  private keySet?: ReturnType<typeof createRemoteJWKSet>;
+  private keySet?: RemoteKeySet;
   private known = '';
   /** The load in progress. */
   private current?: Promise<void>;
@@ -112,16 +114,13 @@ export class RemoteKeys implements TokenKeys {
   }
 
   private async loadNow(): Promise<void> {
-    const { issuer, jwksUri, onChange } = this.options;
+    const { issuer, onChange } = this.options;
     try {
-      this.keySet ??= createRemoteJWKSet(jwksUri ?? (await keySetAddress(issuer, AbortSignal.timeout(TIMEOUT))), {
-        [customFetch]: fetchKeySet,
-        timeoutDuration: TIMEOUT,
-        // This class decides when to load.
-        cacheMaxAge: Infinity,
-        cooldownDuration: Infinity,
-      });
-      await this.keySet.reload();
+      // After a failure the address is discovered again, because the provider may have moved its keys.
+      const last = this.failure === undefined ? this.keySet : undefined;
+      const keySet = last ?? (await this.newKeySet());
+      await keySet.reload();
+      this.keySet = keySet;
     } catch (error) {
       if (this.failure === undefined)
         this.logger.error(`The keys of ${issuer} cannot be loaded: ${reasonOf(error as Error)}`);
@@ -133,6 +132,17 @@ export class RemoteKeys implements TokenKeys {
     const before = this.known;
     this.known = JSON.stringify(this.keySet.jwks());
     if (before !== '' && before !== this.known) onChange();
+  }
+
+  private async newKeySet(): Promise<RemoteKeySet> {
+    const { issuer, jwksUri } = this.options;
+    return createRemoteJWKSet(jwksUri ?? (await keySetAddress(issuer, AbortSignal.timeout(TIMEOUT))), {
+      [customFetch]: fetchKeySet,
+      timeoutDuration: TIMEOUT,
+      // This class decides when to load.
+      cacheMaxAge: Infinity,
+      cooldownDuration: Infinity,
+    });
   }
 
   private async refresh(): Promise<void> {
