@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
-import type { Logger } from 'pino';
+import { Logger } from '@nestjs/common';
+import type { Logger as Log } from 'pino';
 import type { MetricValues } from '../management/metric-sums.js';
 
 /** Milliseconds that a reply may take: a little longer than a worker waits for the database. */
@@ -43,8 +44,15 @@ export class WorkerChannel {
   }
 
   private async receive({ id, request, value }: Message): Promise<void> {
-    if (request === undefined) this.pending.get(id)?.(value);
-    else this.send({ id, value: await this.handlers[request]!(value) });
+    if (request === undefined) return this.pending.get(id)?.(value);
+    let reply: unknown;
+    try {
+      // After SIGHUP a worker may run another version, with requests that are unknown here.
+      reply = await this.handlers[request]?.(value);
+    } catch (error) {
+      new Logger('Workers').error(`The request "${request}" of another process failed: ${(error as Error).message}`);
+    }
+    this.send({ id, value: reply });
   }
 
   private send(message: Message): void {
@@ -76,7 +84,7 @@ export class WorkerProcess {
   readonly channel: WorkerChannel;
 
   /** @param log gets the log level of the workers, which `cli set` may have changed */
-  constructor(log: Logger) {
+  constructor(log: Log) {
     this.channel = new WorkerChannel(this.process, {
       serving: () => {
         this.hasStarted = this.isServing = true;

@@ -1,0 +1,30 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { WorkerChannel } from './worker-process.js';
+
+/** Sends each of its arguments as a request, and prints the replies. */
+const ASKING = `
+  const names = process.argv.slice(2);
+  process.on('message', ({ id, value }) => {
+    console.log(names[id] + ': ' + value);
+    if (id === names.length - 1) process.disconnect();
+  });
+  names.forEach((request, id) => process.send({ channel: 'service-workers', id, request }));`;
+
+describe('the channel between primary and worker', () => {
+  it('replies to every request, also to unknown and failed ones', async () => {
+    Logger.overrideLogger(false);
+    const program = join(mkdtempSync(join(tmpdir(), 'worker-')), 'asking.cjs');
+    writeFileSync(program, ASKING);
+    const child = fork(program, ['fails', 'unknown', 'works'], { silent: true });
+    new WorkerChannel(child, { fails: () => Promise.reject(new Error('no')), works: () => 'yes' });
+    let output = '';
+    child.stdout!.on('data', (text: Buffer) => (output += String(text)));
+    await once(child, 'close');
+    expect(output.trim().split('\n').sort()).toEqual(['fails: undefined', 'unknown: undefined', 'works: yes']);
+  });
+});
