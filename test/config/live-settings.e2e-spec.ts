@@ -1,6 +1,7 @@
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { transaction } from '../../src/database/engine.js';
+import { LiveConfig } from '../../src/database/polling/live-config.js';
 import { run } from '../support/command.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
 import { metricsOf } from '../support/metrics.js';
@@ -128,6 +129,19 @@ describe('cli set, with two services on one database', () => {
     }
     await change('--unset', 'RATE_LIMIT_SUBJECT_READ', 'RATE_LIMIT_SUBJECT_LIST');
     await everywhere(read, policy(undefined));
+  });
+
+  it('a change reaches a part of the service that still handles the values of its start', async () => {
+    const live = services[0].app.get(LiveConfig, { strict: false });
+    const limits: (number | undefined)[] = [];
+    await live.onChange(async () => {
+      limits.push(live.current.rateLimit.inProgress);
+      if (limits.length > 1) return;
+      await change('RATE_LIMIT_IN_PROGRESS=1000');
+      await until(async () => live.current.rateLimit.inProgress === 1000, 'the change', REACH);
+    });
+    expect(limits).toEqual([undefined, 1000]);
+    await change('--unset', 'RATE_LIMIT_IN_PROGRESS');
   });
 
   it('--list and the metric show each value, its time, and who set it', async () => {

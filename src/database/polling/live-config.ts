@@ -41,7 +41,12 @@ export class LiveConfig {
 
   /** Calls the listener with the configuration in force, now and after each change. */
   async onChange(listener: Listener): Promise<void> {
-    await listener(this.current);
+    let config: Config;
+    // The configuration may change while the listener runs.
+    do {
+      config = this.current;
+      await listener(config);
+    } while (config !== this.current);
     this.listeners.push(listener);
   }
 

@@ -51,7 +51,7 @@ export class PolledTables implements OnApplicationShutdown {
 
   private async poll(): Promise<void> {
     try {
-      await this.read(this.tables);
+      await this.read([...this.tables]);
       this.isFailing = false;
     } catch (error) {
       const names = this.tables.map(({ name }) => name).join(' and ');
