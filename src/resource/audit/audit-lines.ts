@@ -71,11 +71,12 @@ const MOST_SEALED = 10_000;
 /**
  * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. Lines of other writers are sealed
  * by the next write of the service or by `AuditUpkeep`.
+ * @returns the number of sealed lines
  */
-export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
+export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<number> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);
   const lines = await readLines(transaction, { resource, after: sealed }, MOST_SEALED);
-  if (lines.length === 0) return;
+  if (lines.length === 0) return 0;
   let previous = hash;
   for (const line of lines) {
     const next = hashOf(line, previous);
@@ -90,6 +91,7 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
     previous,
     resource,
   ]);
+  return lines.length;
 }
 
 /**
