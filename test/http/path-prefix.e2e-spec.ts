@@ -5,7 +5,8 @@ import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
-import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { HttpClient, jsonFields } from '../support/http-client.js';
+import { Client, COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 
 describe.each<[what: string, prefix: string, path: string]>([
   ['a global prefix', 'api', '/api/v1/cookies'],
@@ -30,7 +31,11 @@ describe.each<[what: string, prefix: string, path: string]>([
     const location = (await post()).headers.get('location')!;
     expect(location).toBe(`${path}/1`);
     expect(await client.get(location)).toMatchObject({ status: 200, body: { id: 1, ...COOKIE } });
-    await post();
+    const url = await app.getUrl();
+    const http = new HttpClient(url);
+    const whole = await http.send('POST', url + path, jsonFields(await token(), true), JSON.stringify(COOKIE));
+    http.close();
+    expect(whole.headers.get('location')).toBe(`${path}/2`);
     const link = (await client.get(`${path}?limit=1`)).headers.get('link')!;
     expect((await client.get(/<(.+)>/.exec(link)![1]!)).body).toEqual([{ id: 2, ...COOKIE }]);
   });

@@ -15,7 +15,8 @@ import { CreateOutings1790000400000 } from '../outings/create-outings.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { HttpClient, jsonFields } from '../support/http-client.js';
+import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
 
 /** Handlers that use the resource kit in other ways than generated controllers. */
 @Controller('batches')
@@ -124,6 +125,17 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     const key = randomUUID();
     const first = await client.post(COOKIE, keyed(key));
     expectReplay(await client.post(COOKIE, keyed(`"${key}"`)), first);
+  });
+
+  it('is one key for a path, also in a target with scheme and host', async () => {
+    const headers = keyed();
+    const first = await client.post(COOKIE, headers);
+    const http = new HttpClient(service.url);
+    const fields = { ...jsonFields(await token({ scope: SCOPE }), true), ...headers };
+    const repeated = await http.send('POST', `${service.url}/cookies`, fields, JSON.stringify(COOKIE));
+    http.close();
+    expect(repeated.headers.get('idempotency-replayed')).toBe('true');
+    expect(repeated.headers.get('location')).toBe(first.headers.get('location'));
   });
 
   it.each([

@@ -17,6 +17,11 @@ export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }
 
+/** Path and query of a routed request, whose target may also have a scheme and a host (RFC 9112 section 3.2.2). */
+export function targetOf({ url }: Pick<FastifyRequest, 'url'>): URL {
+  return new URL(url, 'http://localhost');
+}
+
 /** Tells whether the list in `If-Match` or `If-None-Match` has the tag. Strong comparison never matches weak tags. */
 export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list === etag || list.trim() === '*') return true;

@@ -9,6 +9,7 @@ import {
 } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { targetOf } from '../messages/request.js';
 
 /** An argument of a handler with `@Body`, `@Query` or `@Param`. */
 export interface HandlerArgument {
@@ -84,12 +85,12 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
 
 /** The path of a request before the segments of its controller: a global prefix or a version, such as `/api/v1`. */
 export function pathPrefix(context: ExecutionContext): string {
-  const { routeOptions, url } = context.switchToHttp().getRequest<FastifyRequest>();
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
   const own = [context.getClass(), context.getHandler()].map(
     (target) => Reflect.getMetadata(PATH_METADATA, target) as string,
   );
-  const count = segments(routeOptions.url).length - segments(own.join('/')).length;
-  return segments(url.split('?', 1)[0])
+  const count = segments(request.routeOptions.url).length - segments(own.join('/')).length;
+  return segments(targetOf(request).pathname)
     .slice(0, count)
     .map((segment) => `/${segment}`)
     .join('');

@@ -7,6 +7,7 @@ import { engineOf, type Sql } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
+import { targetOf } from '../../http/messages/request.js';
 import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
@@ -33,11 +34,11 @@ export class IdempotencyKey {
     request: FastifyRequest,
     private readonly reply: FastifyReply,
   ) {
-    const [path, query = ''] = request.url.split('?', 2);
-    this.id = sha256(JSON.stringify([subjectOf(request), path, key]));
+    const { pathname, search } = targetOf(request);
+    this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
     // A body that the handler reads as a stream has no content here, so all such bodies count as equal.
     const content = request.body instanceof RawBody ? request.body.content : undefined;
-    this.fingerprint = sha256(JSON.stringify(query), content);
+    this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
   }
 
   /** @throws {Error} when the request has used its key for another write: both would get one stored result */

@@ -2,7 +2,7 @@ import { Injectable, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { TrackedResponse } from '../../http/connections/request-tracker.js';
-import { routeOf } from '../../http/messages/request.js';
+import { routeOf, targetOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
@@ -206,7 +206,7 @@ function setListHeaders(
  * @param last its id, or its cursor
  */
 export function nextPageLink(target: string, last: number | string): string {
-  const url = new URL(target, 'http://localhost');
+  const url = targetOf({ url: target });
   url.searchParams.set('after', String(last));
   return `<${url.pathname}${url.search}>; rel="next"`;
 }
