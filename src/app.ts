@@ -14,7 +14,6 @@ import { Connections } from './http/connections/connections.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
 import { ErrorLog, logBrokenStreams } from './http/errors/error-log.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
-import { trustedProxies } from './http/messages/client-address.js';
 import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
 import { requestId } from './http/messages/request.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
@@ -45,8 +44,7 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const log = createLog(config, tracing && (() => traceIds()));
-  const proxies = trustedProxies(config.trustProxy);
-  const connections = new Connections({ ...config.http, proxies }, config.tls);
+  const connections = new Connections({ ...config.http, trustProxy: config.trustProxy }, config.tls);
   const adapter = createAdapter(config, connections);
   const app = await create(adapter, { bodyParser: false, abortOnError: false, logger: new NestLogger(log) });
   const fastify = adapter.getInstance<FastifyInstance>();

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { compile } from '@fastify/proxy-addr';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 import type { Parse } from './setting.js';
 
@@ -99,13 +100,11 @@ export const origins: Parse<string[]> = (value) =>
     return origin;
   });
 
-const ADDRESS = /^[0-9a-fA-F.:]+(\/[0-9]{1,3})?$/;
-
 export const trustedProxies: Parse<false | string[]> = (value) => {
   if (value === 'false') return false;
   return value.split(',').map((item) => {
     const address = item.trim();
-    if (!ADDRESS.test(address) && !['loopback', 'linklocal', 'uniquelocal'].includes(address)) {
+    if (!isNetwork(address)) {
       throw new Error(
         `must be "false" or a comma-separated list of addresses, networks, "loopback", "linklocal" or "uniquelocal"; "${address}" is none`,
       );
@@ -113,6 +112,16 @@ export const trustedProxies: Parse<false | string[]> = (value) => {
     return address;
   });
 };
+
+/** Tells whether Fastify accepts the text, which is no short form of an address: `1` would be 0.0.0.1. */
+function isNetwork(text: string): boolean {
+  try {
+    compile(text);
+    return isIP(text.split('/', 1)[0]!) !== 0 || /^[a-z]+$/.test(text);
+  } catch {
+    return false;
+  }
+}
 
 /** Claims, each a path of names; several are separated by commas. */
 export const claimPaths: Parse<string[][]> = (value) => {

@@ -157,6 +157,7 @@ describe('a route with @AcceptsBody', () => {
     ['an invalid field', form([LONG, FILE]), 400, 'INVALID_REQUEST', '/title'],
     ['a missing field', form([FILE]), 400, 'INVALID_REQUEST', '/title'],
     ['an unknown field', form([TITLE, ['other', 'x'], FILE]), 400, 'INVALID_REQUEST', '/other'],
+    ['a name with a slash after the file', form([TITLE, FILE, ['a/b', 'x']]), 400, 'INVALID_REQUEST', '/a~1b'],
     ['a field with the name __proto__', form([TITLE, ['__proto__', 'x'], FILE]), 400, 'INVALID_REQUEST', '/__proto__'],
     ['a field that is sent twice', form([TITLE, TITLE, FILE]), 400, 'INVALID_REQUEST', '/title'],
     ['a field after the file', form([TITLE, FILE, ['other', 'x']]), 400, 'INVALID_REQUEST', '/other'],

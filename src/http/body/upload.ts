@@ -81,7 +81,7 @@ async function fieldsOf({ accepted }: RawBody, fields: ReadonlyMap<string, unkno
 }
 
 function invalid(name: string, message: string): ApiError {
-  return invalidRequest([{ pointer: `/${name}`, message }]);
+  return invalidRequest([propertyDetail([name], message)]);
 }
 
 function tooManyFields(): ApiError {

@@ -1,17 +1,22 @@
-import { type BlockList, isIPv6 } from 'node:net';
+import { compile } from '@fastify/proxy-addr';
 import type { Config } from '../../config/config.js';
 import { addressKey } from '../messages/client-address.js';
 import type { Connection } from './connection.js';
 
-/** @property proxies that have no limit per address, since each connects for many clients */
-export type ConnectionLimits = Config['http'] & { readonly proxies?: BlockList };
+/** @property trustProxy proxies that have no limit per address, since each connects for many clients */
+export type ConnectionLimits = Config['http'] & Partial<Pick<Config, 'trustProxy'>>;
 
 /** The open connections, limited in all and for each address. */
 export class OpenConnections {
   private readonly all = new Set<Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
 
-  constructor(private readonly limits: ConnectionLimits) {}
+  private readonly isProxy: (address: string, hops: number) => boolean;
+
+  constructor(private readonly limits: ConnectionLimits) {
+    const { trustProxy = false } = limits;
+    this.isProxy = trustProxy === false ? () => false : compile(trustProxy);
+  }
 
   get size(): number {
     return this.all.size;
@@ -29,7 +34,8 @@ export class OpenConnections {
     this.all.add(connection);
     siblings.add(connection);
     const { connections, connectionsPerAddress } = this.limits;
-    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) this.closeOne(siblings, connection);
+    const isCrowded = siblings.size > connectionsPerAddress && !this.isProxy(connection.address ?? '', 0);
+    if (isCrowded) this.closeOne(siblings, connection);
     else if (this.all.size > connections) this.closeOne(this.all, connection);
   }
 
@@ -39,11 +45,6 @@ export class OpenConnections {
     const siblings = this.byAddress.get(key);
     siblings?.delete(connection);
     if (siblings?.size === 0) this.byAddress.delete(key);
-  }
-
-  private isProxy(address: string | undefined): boolean {
-    const { proxies } = this.limits;
-    return proxies !== undefined && address !== undefined && proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
 
   /** Closes the oldest of the most expendable connections, or the newcomer if all others are in use. */
