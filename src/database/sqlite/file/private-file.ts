@@ -36,11 +36,11 @@ export function createPrivately(path: string): void {
 
 /** Makes a folder and its missing parents. They belong to the owner of the first existing folder above. */
 export function makePrivateFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
+  const whole = resolve(path);
+  const first = mkdirSync(whole, { recursive: true, mode: PRIVATE_FOLDER });
   if (first === undefined || !isRoot()) return;
   const { uid, gid } = statSync(dirname(first));
-  for (let folder = resolve(path); folder.length >= first.length; folder = dirname(folder))
-    lchownSync(folder, uid, gid);
+  for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) lchownSync(folder, uid, gid);
 }
 
 /**
