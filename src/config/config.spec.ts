@@ -150,6 +150,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/' }],
+    ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
     ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u@h:0/d' }],

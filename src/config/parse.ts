@@ -71,6 +71,9 @@ const sqliteUrl: Parse<SqliteUrl> = (value) => {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
   if (path === undefined)
     throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
+  // better-sqlite3 would open the file without them.
+  if (path !== path.trim())
+    throw new Error('must not have white space around the path, such as the CR of a file with Windows line ends');
   if (path === ':memory:')
     throw new Error('must name a file: a database in memory has one connection and is not durable');
   if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
