@@ -13,10 +13,11 @@ const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE_TIMEOUT = 5000;
 
-/** Stops the service on SIGTERM or SIGINT with exit code 0, and after an uncaught error with 1. */
+/** Stops the service on SIGTERM, SIGINT or SIGHUP with exit code 0, and after an uncaught error with 1. */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config): void {
   const { onSignal, onError } = shutdownOf(app, config);
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onError);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  process.on('uncaughtException', onError);
 }
 
 /** The steps of a stop that a worker coordinates with its primary. */

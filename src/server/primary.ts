@@ -31,6 +31,8 @@ export class Primary {
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
   private readonly shutdown: Shutdown;
+  /** Milliseconds that a worker may take to stop. */
+  private readonly timeout: number;
   /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
   private replacing: Promise<void> = Promise.resolve();
@@ -40,8 +42,8 @@ export class Primary {
   private failures = 0;
 
   constructor(private readonly config: Config) {
-    const timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
-    this.shutdown = new Shutdown(() => this.stopWorkers(), timeout, this.logger);
+    this.timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
+    this.shutdown = new Shutdown(() => this.stopWorkers(), this.timeout, this.logger);
     process.on('exit', () => this.workers.forEach((worker) => worker.process.kill('SIGKILL')));
     this.log = createLog(config);
     Logger.overrideLogger(new NestLogger(this.log));
@@ -125,7 +127,10 @@ export class Primary {
         }
         old.stop();
         this.forkMissing();
+        // A worker stops itself earlier, unless it is blocked.
+        const killing = setTimeout(() => old.process.kill('SIGKILL'), this.timeout);
         await old.ended;
+        clearTimeout(killing);
       }
       this.logger.log('The workers are replaced');
     });

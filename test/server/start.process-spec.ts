@@ -1,9 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import * as nodeModule from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { nodeMajor } from '../../src/config/node-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
@@ -90,6 +99,16 @@ describe('a start that fails, and doctor', () => {
     expect(failuresOfOrdinaryDoctor(closed)).toMatch(
       /volume writable +.*closed cannot be written: permission denied.*0:0/,
     );
+  });
+
+  asRoot('leave nothing that a start fails by when a read-only database has become writable', async () => {
+    const file = join(folder, 'cookies.sqlite');
+    writeFileSync(file, '', { mode: 0o444 });
+    chownSync(file, ORDINARY_USER.uid!, ORDINARY_USER.uid!);
+    expect(await failedStart()).toMatch(/cookies\.sqlite cannot be used: permission denied.*with mode 444/);
+    chmodSync(file, 0o644);
+    await using service = await ServiceProcess.start(folder, {}, ORDINARY_USER);
+    expect(await service.end()).toBe(0);
   });
 
   it('report that the text of the database is not in UTF-8', async () => {
@@ -192,4 +211,12 @@ describe('the built service', () => {
       expect([command, outcome]).toEqual([command, { code: 0, stdout: `${version}\n`, stderr: '' }]);
     }
   });
+});
+
+asRoot('a start by root in a relative folder gives it to the owner of the folder above, and no other', async () => {
+  const { uid: owner } = statSync(dirname(folder));
+  const service = await ServiceProcess.start(folder, { DATABASE_URL: 'sqlite:d/e/cookies.sqlite' });
+  expect(await service.end()).toBe(0);
+  const owners = ['..', '.', 'd', 'd/e', 'd/e/cookies.sqlite'].map((name) => statSync(join(folder, name)).uid);
+  expect(owners).toEqual([owner, ...owners.slice(1).map(() => ORDINARY_USER.uid)]);
 });

@@ -88,6 +88,15 @@ describe('stopping', () => {
     expect([...storedIn(folder).rows.values()]).toMatchObject([{ size: 'large' }]);
   });
 
+  it('finishes a running request and exits with 0 on SIGHUP', async () => {
+    await using service = await start();
+    const slow = await SlowPost.begin(service);
+    service.child.kill('SIGHUP');
+    await service.printed('Stopping (SIGHUP)');
+    expect(await slow.finish()).toMatch(/^HTTP\/1\.1 201 /);
+    expect(await service.exit()).toBe(0);
+  });
+
   it('exits with 1 immediately on a second signal', async () => {
     await using service = await start();
     const slow = await SlowPost.begin(service);

@@ -69,6 +69,18 @@ describe('a worker that cannot start', () => {
   });
 });
 
+describe('a SIGHUP while a worker is blocked', () => {
+  it('replaces all workers, the blocked one after SHUTDOWN_TIMEOUT', async () => {
+    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' });
+    const old = workersOf(service);
+    process.kill(old[0]!, 'SIGSTOP');
+    service.child.kill('SIGHUP');
+    await service.printed('The workers are replaced');
+    expect(workersOf(service).filter((id) => old.includes(id))).toEqual([]);
+    expect(await service.end()).toBe(0);
+  });
+});
+
 /** Throws an error on SIGUSR2, and sends foreign messages to the primary, as another module may. */
 const MODULE = `
   process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
