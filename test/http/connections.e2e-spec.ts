@@ -208,10 +208,13 @@ describe('a client that sends requests and does not read', () => {
 });
 
 describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', () => {
-  it('is 503 without ETag and Link, and a short page is 200', async () => {
-    await start({ RESPONSE_BUFFER_BYTES: '65536' });
+  it('is 503 without ETag and Link, with the fields of CORS and rate limits, and a short page is 200', async () => {
+    const origin = 'https://pages.example';
+    await start({ RESPONSE_BUFFER_BYTES: '65536', CORS_ORIGINS: origin, RATE_LIMIT_SUBJECT_LIST: '10' });
     const client = await Client.of(service);
-    const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large' });
+    const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large', origin });
+    expect(headers.get('access-control-allow-origin')).toBe(origin);
+    expect(headers.get('ratelimit')).toMatch(/^"subject-list";r=9;/);
     expect([status, headers.get('retry-after'), headers.get('cache-control')]).toEqual([503, '1', 'no-store']);
     expect(body).toMatchObject({ errorCode: 'SERVICE_UNAVAILABLE', requestId: 'large' });
     expect(['etag', 'link', 'x-total-count'].map((name) => headers.get(name))).toEqual([null, null, null]);

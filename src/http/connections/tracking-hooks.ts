@@ -38,11 +38,14 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
   });
 }
 
+/** Header fields that describe a body. Others, such as those of CORS and of rate limits, hold for a 503, too. */
+const OF_BODY = /^(?:content-.*|etag|last-modified|link|x-total-count)$/;
+
 /** Replaces a large response by a 503. Only reads have large bodies, so no change is hidden from the client. */
 function rejection(reply: FastifyReply): string {
   const message = 'The service holds as many unread responses as it may; try again';
   const { status, headers, body } = errorResponse(overloaded(message), reply.request.id);
-  for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+  for (const name of Object.keys(reply.getHeaders())) if (OF_BODY.test(name)) reply.removeHeader(name);
   reply.code(status).headers(headers);
   return JSON.stringify(body);
 }
