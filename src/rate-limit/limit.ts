@@ -37,8 +37,8 @@ export class Limit {
     return {
       isExceeded: requests > this.requests,
       remaining: Math.max(this.requests - requests, 0),
-      /** Whole seconds until the window ends. */
-      seconds: Math.max(1, Math.ceil(this.counts.getRemainingTTL(key) / 1000)),
+      /** Whole seconds until the window ends. The clock of the cache may be a little late. */
+      seconds: Math.min(this.window, Math.max(1, Math.ceil(this.counts.getRemainingTTL(key) / 1000))),
     };
   }
 

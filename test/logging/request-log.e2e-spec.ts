@@ -50,10 +50,14 @@ const ASKED: readonly Asked[] = [
 ];
 
 describe('a forwarded address', () => {
-  it.each(['<script>', '192.0.2.7:80'])('that is no address is not logged: %s', async (forwarded) => {
+  it.each([
+    ['is not logged if it is no address', '<script>', '127.0.0.1'],
+    ['is logged without its port', '192.0.2.7:80', '192.0.2.7'],
+    ['is logged without its brackets', '[2001:db8::7]', '2001:db8::7'],
+  ])('%s: %s', async (_what, forwarded, address) => {
     const id = `forwarded-${forwarded.length}`;
     await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
-    expect(await logged(id)).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
+    expect(await logged(id)).toEqual([expect.objectContaining({ address })]);
   });
 });
 

@@ -142,6 +142,10 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     expect(rejected.headers.get('ratelimit-policy')).toBe('"address-read";q=2;w=60');
     expect((await alice.get('/cookies/1', from('2001:db8:0:1::1'))).status).toBe(404);
     expect((await alice.get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
+    // Some proxies forward the port, too.
+    expect((await alice.get('/cookies/1', from('192.0.2.1:5000'))).status).toBe(404);
+    expectError(await alice.get('/cookies/1', from('192.0.2.1:5001')), 429, 'RATE_LIMITED');
+    expectError(await alice.get('/cookies/1', from('[2001:db8::4]:5002')), 429, 'RATE_LIMITED');
   });
 
   it('loses nothing of its limit to requests with an invalid token, which stay 401', async () => {

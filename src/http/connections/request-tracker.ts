@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
 import type { FastifyReply } from 'fastify';
+import { clientAddress } from '../messages/client-address.js';
 import { requestId, routeOf } from '../messages/request.js';
 
 /**
@@ -153,7 +153,6 @@ function recordOf(response: TrackedResponse): RequestRecord {
     status: hasStatus ? response.statusCode : undefined,
     milliseconds: startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000,
     subject: request?.user?.subject,
-    // A trusted proxy may forward a text that is no address.
-    address: request === undefined || isIP(request.ip) === 0 ? response.httpConnection.address : request.ip,
+    address: clientAddress(request?.ip ?? '', response.httpConnection.address),
   };
 }

@@ -1,4 +1,18 @@
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
+
+/** An address with a port, as some proxies forward it: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
+
+/**
+ * The client's address without a port.
+ * @param forwarded `ip` of the request, which may be any text of a trusted proxy
+ * @param connected address of the connection
+ */
+export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
+  const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];
+  const address = ipv4 ?? ipv6 ?? forwarded;
+  return isIP(address) === 0 ? connected : address;
+}
 
 /** The key under which a client is counted: its IPv4 address, or the /64 network of its IPv6 address. */
 export function addressKey(address = ''): string {
