@@ -47,6 +47,51 @@ export const DIFFERENCES: readonly Difference[] = [
   { what: 'a day that is none', habit: stores({ day: '2026-02-31' }), sqlite: ['2026-02-31'], postgres: REJECTED },
   { what: 'NUL in a text', habit: stores({ text: 'a\0b' }), sqlite: ['a\0b'], postgres: REJECTED },
   {
+    what: 'a Date beyond the year 9999',
+    habit: stores({ at: new Date('+012024-05-05T00:00:00Z') }),
+    sqlite: expect.objectContaining({ message: expect.stringContaining('its year must be from 0 to 9999') }),
+    postgres: [new Date('+012024-05-05T00:00:00Z')],
+  },
+  {
+    what: 'several statements in one string',
+    habit: async (_samples, dataSource) => typeof (await dataSource.query('SELECT 1; SELECT 2')),
+    sqlite: expect.objectContaining({ message: expect.stringContaining('holds several statements') }),
+    postgres: 'object',
+  },
+  {
+    what: 'raw rows',
+    habit: async (samples, dataSource) => {
+      await samples.insert({ price: '1.50', day: '2026-01-31' });
+      const [row] = await dataSource.query('SELECT price, day, 1 = 1 AS yes FROM samples WHERE price IS NOT NULL');
+      return [row.price, row.day instanceof Date, row.yes];
+    },
+    sqlite: [1.5, false, 1],
+    postgres: ['1.50', true, true],
+  },
+  {
+    what: 'returning()',
+    habit: async (samples) =>
+      (await samples.createQueryBuilder().update({ small: 1 }).returning('id').execute()).raw.length >= 0,
+    sqlite: expect.any(Error),
+    postgres: true,
+  },
+  {
+    what: 'upsert() of one key twice',
+    habit: async (samples) => {
+      const twice = [1, 2].map((small) => ({ text: 'twice', small }));
+      await samples.upsert(twice, ['text']);
+      return (await samples.findOneByOrFail({ text: 'twice' })).small;
+    },
+    sqlite: 2,
+    postgres: REJECTED,
+  },
+  {
+    what: 'upper case in a uuid',
+    habit: stores({ uuid: 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11' }),
+    sqlite: ['A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'],
+    postgres: ['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
+  },
+  {
     what: 'Like, in another case',
     habit: async (samples) => {
       await samples.insert({ text: 'Case' });

@@ -1,4 +1,4 @@
-import { QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
+import { Like, QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
 import { count, type Habits, type Item } from './habits.js';
 
 export const RECORDS: Habits = {
@@ -25,6 +25,16 @@ export const RECORDS: Habits = {
       return [(await items.findOneByOrFail({ id: 8000 })).name === `${name} b`, await count(context)];
     },
     [true, 1],
+  ],
+  'insert() and remove() of 1500 rows': [
+    async (context) => {
+      const { items, name } = context;
+      const rows = Array.from({ length: 1500 }, (_, index) => ({ name: `${name} ${index}` }));
+      const { identifiers } = await items.insert(rows);
+      await items.remove(await items.findBy({ name: Like(`${name} %`) }));
+      return [new Set(identifiers.map(({ id }) => id as number)).size, await count(context)];
+    },
+    [1500, 0],
   ],
   'several with given ids and without, in one insert()': [
     async ({ items, name }) => {

@@ -190,15 +190,25 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     ...values,
   });
 
-  const listed = async (): Promise<any[]> => {
+  const listedText = async (): Promise<string> => {
     const snapshot = await samples.openSnapshot();
     try {
       const page = await snapshot.first(100, { order: 'ascending' });
-      return JSON.parse(wholeArray(page?.chunks ?? []).toString());
+      return wholeArray(page?.chunks ?? []).toString();
     } finally {
       snapshot.close();
     }
   };
+
+  const listed = async (): Promise<any[]> => JSON.parse(await listedText());
+
+  it.each([100, -7, 0, 123_456_789_012])(
+    'lists %d, a whole number in a column of floating point, without a fraction',
+    async (weight) => {
+      await samples.create(sample({ weight }));
+      expect(await listedText()).toMatch(new RegExp(`"weight":${weight}[,}]`));
+    },
+  );
 
   const VALUES: Partial<Sample>[] = [
     {},

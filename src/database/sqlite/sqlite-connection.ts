@@ -111,8 +111,18 @@ export class SqliteConnection {
 
 /** The value as TypeORM stores it. PostgreSQL takes dates and booleans as parameters, and better-sqlite3 does not. */
 function bindable(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString().replace('T', ' ').slice(0, -1);
+  if (value instanceof Date) {
+    rejectUnstorable(value);
+    return value.toISOString().replace('T', ' ').slice(0, -1);
+  }
   return typeof value === 'boolean' ? Number(value) : value;
+}
+
+/** @throws {TypeORMError} for a date that its text would change, because a year has four digits there */
+export function rejectUnstorable(date: Date): void {
+  const year = date.getUTCFullYear();
+  if (year >= 0 && year <= 9999) return;
+  throw new TypeORMError(`SQLite cannot store the date ${String(date)}: its year must be from 0 to 9999`);
 }
 
 /** Milliseconds to wait after this many attempts that met the lock of another process. */

@@ -1,11 +1,13 @@
 import {
   type DataSource,
   type DataSourceOptions,
+  DeleteQueryBuilder,
   InsertQueryBuilder,
   type ObjectLiteral,
   SelectQueryBuilder,
   UpdateQueryBuilder,
 } from 'typeorm';
+import type { WhereClause, WhereClauseCondition } from 'typeorm/query-builder/WhereClause.js';
 import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBuilder.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
@@ -32,6 +34,21 @@ class SqliteDataSource extends GuardedDataSource {
   protected override readonly QueryBuilder = SqliteQueryBuilder;
 }
 
+type Where = Parameters<DeleteQueryBuilder<ObjectLiteral>['where']>[0];
+
+/** Number of alternatives in one level of an expression, whose depth is at most 1000 (https://sqlite.org/limits.html). */
+const MOST_ALTERNATIVES = 500;
+
+/** Splits a long list of alternatives, such as the ids of inserted rows, into several levels. */
+function inLevels(condition: WhereClauseCondition): WhereClauseCondition {
+  if (!Array.isArray(condition) || condition.length <= MOST_ALTERNATIVES) return condition;
+  const levels: WhereClause[] = [];
+  for (let start = 0; start < condition.length; start += MOST_ALTERNATIVES) {
+    levels.push({ type: 'or', condition: condition.slice(start, start + MOST_ALTERNATIVES) });
+  }
+  return levels;
+}
+
 /**
  * TypeORM's query builder with dates in milliseconds. It accepts pessimistic locks and ignores them, because a
  * transaction on SQLite locks the whole database (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on
@@ -42,6 +59,10 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return '';
   }
 
+  protected override getWhereCondition(where: Where): WhereClauseCondition {
+    return inLevels(super.getWhereCondition(where));
+  }
+
   override insert(): InsertQueryBuilder<Entity> {
     return new SqliteInsertQueryBuilder(super.insert());
   }
@@ -49,6 +70,10 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- stands for the four overloads of TypeORM
   override update(...parameters: any[]): any {
     return new SqliteUpdateQueryBuilder(super.update(...(parameters as [])));
+  }
+
+  override delete(): DeleteQueryBuilder<Entity> {
+    return new SqliteDeleteQueryBuilder(super.delete());
   }
 
   override softDelete(): SoftDeleteQueryBuilder<ObjectLiteral> {
@@ -76,6 +101,12 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
 }
 
 const UPSERT = ' DO UPDATE SET ';
+
+class SqliteDeleteQueryBuilder<Entity extends ObjectLiteral> extends DeleteQueryBuilder<Entity> {
+  protected override getWhereCondition(where: Where): WhereClauseCondition {
+    return inLevels(super.getWhereCondition(where));
+  }
+}
 
 class SqliteUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
   protected override createUpdateExpression(): string {

@@ -1,3 +1,4 @@
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
@@ -14,6 +15,7 @@ import {
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
+  rejectUnstorable,
   retryWhileBusy,
   SqliteConnection,
   type StatementResult,
@@ -33,10 +35,14 @@ import { Writer, type WriterLimits } from './writing/writer.js';
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
-/** Uses 15 digits if they are exact, otherwise 17. SQLite's own JSON always has 15. */
+/** A whole number has no fraction. Others have 15 digits if these are exact, otherwise 17; SQLite's JSON has 15. */
 function jsonReal(expression: string): string {
   const short = `printf('%!.15g', ${expression})`;
-  return `CASE WHEN CAST(${short} AS REAL) = ${expression} THEN ${short} ELSE printf('%!.17g', ${expression}) END`;
+  const whole = `CAST(${expression} AS integer)`;
+  return (
+    `CASE WHEN ${whole} = ${expression} AND abs(${expression}) < 1e15 THEN ${whole} ` +
+    `WHEN CAST(${short} AS REAL) = ${expression} THEN ${short} ELSE printf('%!.17g', ${expression}) END`
+  );
 }
 
 /**
@@ -89,6 +95,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
+    if (value instanceof Date) rejectUnstorable(value);
     const prepared: unknown = super.preparePersistentValue(value, column);
     return isDecimal(column) ? storedDecimal(prepared, column) : prepared;
   }
@@ -103,6 +110,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     try {
       makePrivateFolder(dirname(path));
       createPrivately(path);
+      // SQLite would open a read-only file, and make a WAL that stays read-only.
+      if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
       DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
