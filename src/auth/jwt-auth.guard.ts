@@ -34,11 +34,13 @@ export class JwtAuthGuard implements CanActivate {
   /** Admits a call of a public route. Only GET and HEAD check a token, because a login may send an expired one. */
   private async admitToPublic(context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') return true;
-    const { request } = httpCallOf(context)!;
+    const { request, reply } = httpCallOf(context)!;
     const { method, headers } = request;
-    if ((method === 'GET' || method === 'HEAD') && headers.authorization) await this.verifier.authenticate(request);
     // Shared caches may store the response, so it must not depend on the user.
     request.user = undefined;
+    if (method !== 'GET' && method !== 'HEAD') return true;
+    if (headers.authorization) await this.verifier.authenticate(request);
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'public, no-cache');
     return true;
   }
 }

@@ -41,19 +41,11 @@ export class ResourceExchange {
     return this.knownPreconditions;
   }
 
-  /** Lets shared caches store the response of a public route (RFC 9111 section 5.2.2). Other responses are private. */
-  allowSharedCaches(): void {
-    const { request, reply } = this;
-    if (request.user === undefined && !reply.hasHeader('cache-control'))
-      reply.header('cache-control', 'public, no-cache');
-  }
-
   /**
    * Sets the ETag of a GET of one record and returns the record, or `undefined` with status 304.
    * @throws {ApiError} 412 when `If-Match` does not hold
    */
   record<T>({ record, version }: Stored<T>): T | undefined {
-    this.allowSharedCaches();
     this.reply.header('etag', etagOf(version));
     if (!this.preconditions.isNotModified(version)) return record;
     this.reply.code(304);

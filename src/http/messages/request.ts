@@ -47,8 +47,10 @@ interface ResolvedField {
 export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
   const type = host.getType<string>();
   if (type === 'http') {
-    const http = host.switchToHttp();
-    return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
+    const response = host.switchToHttp().getResponse<FastifyReply & { readonly reply?: FastifyReply }>();
+    // Middleware gets the response of Node, which has the reply of Fastify (`TrackedResponse`).
+    const reply = response.reply ?? response;
+    return { request: reply.request, reply };
   }
   const reply = type === 'graphql' ? host.getArgByIndex<{ reply?: FastifyReply }>(2).reply : undefined;
   return reply && { request: reply.request, reply };

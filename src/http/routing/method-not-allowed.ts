@@ -3,6 +3,7 @@ import FindMyWay from 'find-my-way';
 import { acceptedTypes } from '../body/raw-body.js';
 import { ApiError } from '../errors/api-error.js';
 import { sendError } from '../errors/error.filter.js';
+import { standardError } from '../errors/error-response.js';
 
 /** The pattern under which the CORS plugin registers preflights of all paths. */
 const PREFLIGHTS = '*';
@@ -13,14 +14,20 @@ export const MAX_PARAM_LENGTH = 65_536;
 /** A path that ends in a slash. The router matches `/orders/` to `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
+/** Names of parameters in a pattern. Routes of different methods may give different names to one parameter. */
+const PARAMETER_NAME = /(?<=(?<!:):)(?!:)[^/.(:-]+/g;
+
+const nothingHere = (): ApiError => standardError(404);
+
 /** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, 404 for others. */
 export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
   /** The methods of each path pattern. */
   const methodsOf = new Map<string, Set<string>>();
 
-  app.addHook('onRoute', ({ url, method }) => {
-    if (url === PREFLIGHTS) return;
+  app.addHook('onRoute', ({ url: pattern, method }) => {
+    if (pattern === PREFLIGHTS) return;
+    const url = pattern.replaceAll(PARAMETER_NAME, 'p');
     let methods = methodsOf.get(url);
     if (methods === undefined) {
       methods = new Set(['OPTIONS']);
@@ -36,9 +43,11 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
     if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
     const match = router.find('GET', url);
     if (match === null || hasEmptyParameter(match.params)) {
-      return sendError(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'), request, reply);
+      return sendError(nothingHere(), request, reply);
     }
     const methods = match.store as Set<string>;
+    // A route of the method has other constraints, such as a version.
+    if (methods.has(request.method) && request.method !== 'OPTIONS') return sendError(nothingHere(), request, reply);
     const allow = [...methods].sort().join(', ');
     if (request.method === 'OPTIONS') {
       reply.code(204).header('allow', allow);

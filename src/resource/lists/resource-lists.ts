@@ -46,7 +46,6 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
-    exchange.allowSharedCaches();
     const usage = await source.usage();
     setListHeaders(source, usage, selection, reply);
     if (preconditions.isNotModified(usage)) {

@@ -1,0 +1,117 @@
+import {
+  BadRequestException,
+  Controller,
+  Delete,
+  Get,
+  Injectable,
+  Logger,
+  type MiddlewareConsumer,
+  Module,
+  type NestMiddleware,
+  type NestModule,
+  Param,
+  Post,
+  VersioningType,
+} from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/features.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, environmentIn, temporaryFolder } from '../support/service.js';
+
+@Injectable()
+class Rejecting implements NestMiddleware {
+  async use({ url = '' }: { url?: string }, _response: unknown, next: () => void): Promise<void> {
+    if (url.includes('late')) await Promise.resolve();
+    if (url.includes('reject')) throw new BadRequestException('No jars today');
+    next();
+  }
+}
+
+@Controller()
+@Scopes('cookies:read', 'cookies:write')
+class OwnController {
+  /** The resource's own routes have the parameter `id`. */
+  @Post('cookies/:cookieId')
+  eat(@Param('cookieId') eaten: string) {
+    return { eaten };
+  }
+
+  @Delete('jars/:name')
+  remove(): void {}
+
+  @Get('jars/:id')
+  jar(): void {}
+}
+
+@Controller({ path: 'news', version: '2' })
+class NewsController {
+  @Get()
+  @Public()
+  news() {
+    return { isNew: true };
+  }
+
+  @Post()
+  @Public()
+  login() {
+    return { token: 'secret' };
+  }
+}
+
+@Module({ controllers: [OwnController, NewsController] })
+class OwnModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(Rejecting).forRoutes(OwnController);
+  }
+}
+
+describe('routes of a module beside the resource kit', () => {
+  let app: NestFastifyApplication;
+  let client: Client;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    const config = loadConfig(environmentIn(temporaryFolder(), { LOG_LEVEL: 'silent' }), SETTINGS);
+    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), OwnModule] }).compile();
+    app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+    app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version' });
+    await app.listen(0, '127.0.0.1');
+    client = await Client.of({ url: await app.getUrl() });
+  });
+
+  afterAll(() => app.close());
+
+  it('may give a parameter of a path another name than other methods do', async () => {
+    expect(await client.request('POST', '/cookies/7')).toMatchObject({ status: 201, body: { eaten: '7' } });
+    const { status, headers } = await client.request('PUT', '/jars/7');
+    expect([status, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, OPTIONS']);
+    expect((await client.request('OPTIONS', '/cookies/7')).headers.get('allow')).toContain('PATCH, POST, PUT');
+  });
+
+  it.each(['/jars/7?reject', '/jars/7?reject=late'])(
+    'return the error that middleware throws, for GET %s',
+    async (path) => {
+      const answer = await client.get(path);
+      expectError(answer, 400, 'BAD_REQUEST');
+      expect(answer.body.message).toBe('No jars today');
+    },
+  );
+
+  it('are 404 and not 405 for a version that does not exist', async () => {
+    const versioned = (version: string) => client.get('/news', { 'x-version': version });
+    expect((await versioned('2')).status).toBe(200);
+    expectError(await versioned('9'), 404, 'NOT_FOUND');
+    expectError(await client.request('PUT', '/news', { headers: { 'x-version': '2' } }), 405, 'METHOD_NOT_ALLOWED');
+  });
+
+  it('may be stored by shared caches for a public GET, and not for a public POST', async () => {
+    const headers = { 'x-version': '2' };
+    expect((await client.get('/news', headers)).headers.get('cache-control')).toBe('public, no-cache');
+    expect((await client.request('POST', '/news', { headers })).headers.get('cache-control')).toBeNull();
+  });
+});
