@@ -83,6 +83,8 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 
 const isName = (text) => /^[a-z][A-Za-z0-9]{0,29}$/.test(text);
 
+const WITH_DEFAULT = ['bool', 'int', 'number', 'text', 'enum', 'decimal'];
+
 function defaultOf(kind, text, { arguments: bounds, values = [], isOptional, least: floor = -Infinity }) {
   const [least = 0, most = 0] = bounds.map(Number);
   const isWithin = (value) => value >= least && value <= most;
@@ -95,6 +97,7 @@ function defaultOf(kind, text, { arguments: bounds, values = [], isOptional, lea
   if (kind === 'text' && isWithin([...text].length) && !text.includes("'")) return text;
   if (kind === 'enum' && values.includes(text)) return text;
   if (kind === 'decimal' && isDecimal(text, bounds.map(Number)) && value >= floor) return text;
+  if (!WITH_DEFAULT.includes(kind)) throw new RangeError('a property of this kind has no default');
   throw new RangeError(`"${text}" is no default of this property`);
 }
 
@@ -186,7 +189,8 @@ function enumeration(name, options, { singular }) {
 export const valuesOf = (singular, name) => constant(pluralOf(`${singular}-${kebab(name)}`));
 
 function reference(_name, options, { plural, known }) {
-  if (options === plural) throw new RangeError('a resource cannot refer to itself: there would be no first record');
+  if (options === plural)
+    throw new RangeError('the generator writes no reference of a resource to itself: add an optional one by hand');
   const parent = known.get(options);
   if (parent === undefined) {
     throw new RangeError(`"${options}" is no resource in src; there are ${[...known.keys()].join(', ')}`);

@@ -32,25 +32,28 @@ export class UniqueBodies {
     if (body === undefined) return body;
     const count = ++this.count;
     const distinct = path === this.contract.path ? this.contract.distinct?.(count) : undefined;
-    const unique = Object.entries(this.changes(path)).map(([name, value]) => [name, value(count)] as const);
+    const unique = Object.entries(this.changes(path, Object.keys(distinct ?? {}))).map(
+      ([name, value]) => [name, value(count)] as const,
+    );
     const own = Object.entries({ ...Object.fromEntries(unique), ...distinct }).filter(([name]) => name in body);
     return own.length === 0 ? body : { ...body, ...Object.fromEntries(own) };
   }
 
-  /** For each key, a function from a number to a value of the property with the most possible values. */
-  private changes(path: string): Record<string, (count: number) => unknown> {
+  /** For each key without a given property, a function from a number to a value of the property with the most possible values. */
+  private changes(path: string, given: readonly string[]): Record<string, (count: number) => unknown> {
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
     const { foreignKeys } = this.entityOf(path);
+    const keys = this.keysOf(path).filter((key) => !key.some((name) => given.includes(name)));
     const references = new Set(foreignKeys.flatMap(({ columns }) => columns.map((column) => column.propertyName)));
     return Object.fromEntries(
-      this.keysOf(path).map((key) => {
+      keys.map((key) => {
         const [best] = key
           .filter((name) => properties[name] !== undefined && !references.has(name))
           .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
           .sort((one, other) => other.size - one.size);
         if (best === undefined || best.size < LEAST_VALUES)
           throw new Error(
-            `${path}: a unique ${key.join(', ')} has too few values for the ${LEAST_VALUES} of its tests`,
+            `${path}: a unique ${key.join(', ')} has too few values for the ${LEAST_VALUES} of its tests; give them by distinct`,
           );
         return [best.name, best.value];
       }),
