@@ -95,9 +95,11 @@ describe('the documents of the project', () => {
   });
 
   it('give the reason of every dependency in docs/dependencies.md', () => {
-    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
+    const manifest = JSON.parse(read('package.json')) as Record<string, object>;
+    const { dependencies, optionalDependencies, devDependencies } = manifest;
     const rows = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\| \S/gm)].map(([, name]) => name);
-    expect(rows).toEqual([...Object.keys(dependencies!), ...Object.keys(devDependencies!)]);
+    const packages = [dependencies, optionalDependencies, devDependencies].map((each) => Object.keys(each!));
+    expect(rows.sort()).toEqual(packages.flat().sort());
   });
 
   it('show each line of the OWASP list and of RFC 8725 in docs/security.md by tests that exist', () => {

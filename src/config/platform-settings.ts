@@ -117,7 +117,8 @@ export const PLATFORM_SETTINGS = {
   },
   http: {
     connections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), {
-      about: 'maximum number of open connections to the API; above it, the one that has been idle longest is closed',
+      about:
+        'maximum number of open connections to the API; above it, the most expendable one is closed (`docs/security.md`)',
       default: '4000',
     }),
     connectionsPerAddress: setting('MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), {
@@ -208,8 +209,8 @@ export const PLATFORM_SETTINGS = {
     },
     address: {
       read: limit('RATE_LIMIT_ADDRESS_READ', 'reads of single records from one address or one IPv6 /64 network'),
-      write: limit('RATE_LIMIT_ADDRESS_WRITE', 'writes from one address'),
-      list: limit('RATE_LIMIT_ADDRESS_LIST', 'lists read from one address'),
+      write: limit('RATE_LIMIT_ADDRESS_WRITE', 'writes from one address or one IPv6 /64 network'),
+      list: limit('RATE_LIMIT_ADDRESS_LIST', 'lists read from one address or one IPv6 /64 network'),
     },
     inProgress: setting('RATE_LIMIT_IN_PROGRESS', integer(1, 1_000_000), {
       about:

@@ -138,7 +138,7 @@ describe('cli set, with two services on one database', () => {
       limits.push(live.current.rateLimit.inProgress);
       if (limits.length > 1) return;
       await change('RATE_LIMIT_IN_PROGRESS=1000');
-      await until(async () => live.current.rateLimit.inProgress === 1000, 'the change', REACH);
+      await until(() => Promise.resolve(live.current.rateLimit.inProgress === 1000), 'the change', REACH);
     });
     expect(limits).toEqual([undefined, 1000]);
     await change('--unset', 'RATE_LIMIT_IN_PROGRESS');
