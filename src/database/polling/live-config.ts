@@ -126,6 +126,12 @@ export async function storedSettings(dataSource: DataSource): Promise<StoredSett
   return rows as StoredSetting[];
 }
 
+/** @throws {Error} for a row whose time cannot be shown, because it was written by hand */
+function requireTime({ name, changed }: StoredSetting): void {
+  if (!Number.isNaN(new Date(Number(changed)).getTime())) return;
+  throw new Error(`the time of ${name} must be a number of milliseconds since 1970, and not "${changed}"`);
+}
+
 /** The configuration with the values of the rows. Rows with a problem are ignored. */
 export function inForce(config: Config, rows: readonly StoredSetting[]) {
   const values = new Map<string, unknown>();
@@ -133,7 +139,9 @@ export function inForce(config: Config, rows: readonly StoredSetting[]) {
   const problems: string[] = [];
   for (const row of rows) {
     try {
-      values.set(row.name, liveValue(config.live, row.name, row.value));
+      const value = liveValue(config.live, row.name, row.value);
+      requireTime(row);
+      values.set(row.name, value);
       stored.push(row);
     } catch (error) {
       problems.push((error as Error).message);

@@ -63,14 +63,20 @@ export class PolledTables implements OnApplicationShutdown {
 
   private async read(tables: readonly PolledTable[]): Promise<void> {
     const all = await readTables(committed(this.dataSource), tables);
+    const failures: unknown[] = [];
     for (const [index, table] of tables.entries()) {
-      const rows = all[index]!;
-      const known = JSON.stringify(rows);
-      const isChanged = known !== this.known.get(table);
-      if (isChanged) this.known.delete(table);
-      await table.onRead(rows, isChanged);
-      this.known.set(table, known);
+      // The error of one table must not keep others, such as that of revoked tokens, from being read.
+      await this.pass(table, all[index]!).catch((error: unknown) => failures.push(error));
     }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  private async pass(table: PolledTable, rows: readonly PolledRow[]): Promise<void> {
+    const known = JSON.stringify(rows);
+    const isChanged = known !== this.known.get(table);
+    if (isChanged) this.known.delete(table);
+    await table.onRead(rows, isChanged);
+    this.known.set(table, known);
   }
 }
 
