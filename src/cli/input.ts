@@ -24,7 +24,7 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
     yield* unpacked(stream, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw new Failure(`${name} cannot be read: ${(error as Error).message}`, error);
+    throw new Failure(`${name} cannot be read: ${(error as Error).message}.`, error);
   }
 }
 

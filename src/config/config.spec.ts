@@ -165,6 +165,7 @@ describe('the configuration', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector?key=secret' }],
     ['REQUIRE_IF_MATCH', { REQUIRE_IF_MATCH: 'yes' }],
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
+    ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'scope,sub' }],
     ['JWT_SECRET', { JWT_SECRET: 'é'.repeat(15) }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],

@@ -126,10 +126,15 @@ function isNetwork(text: string): boolean {
   }
 }
 
+/** RFC 7519 section 4.1. */
+const REGISTERED_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
+
 /** Claims, each a path of names; several are separated by commas. */
 export const claimPaths: Parse<string[][]> = (value) => {
   const paths = value.split(',').map((path) => path.trim().split('.'));
   if (paths.flat().includes('')) throw new Error('must be claim names joined by single dots; commas separate claims');
+  const registered = paths.map(([name]) => name!).find((name) => REGISTERED_CLAIMS.includes(name));
+  if (registered !== undefined) throw new Error(`must not be "${registered}", which has another meaning (RFC 7519)`);
   return paths;
 };
 

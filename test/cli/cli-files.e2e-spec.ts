@@ -170,7 +170,8 @@ describe('the target of export and backup', () => {
   it.each(COMMANDS)('is never the database, under whatever name: %s', async (_name, args) => {
     symlinkSync('cookies.sqlite', at('link'));
     linkSync(at('cookies.sqlite'), at('hard'));
-    for (const output of ['cookies.sqlite', 'link', 'hard', 'cookies.sqlite-reserve']) {
+    const beside = ['-reserve', '-wal', '-shm', '-journal'].map((suffix) => `cookies.sqlite${suffix}`);
+    for (const output of ['cookies.sqlite', 'link', 'hard', ...beside]) {
       const { code, stderr } = await run(folder, [...args, at(output)]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(/is the database itself|belongs to the database/)]);
     }

@@ -36,6 +36,8 @@ describe('the command line', () => {
     [[], 'Usage: cli'],
     [['explode'], "unknown command 'explode'"],
     [['import', 'cookies', 'a', 'b'], 'too many arguments'],
+    [['export', 'cookies', 'a.ndjson'], 'too many arguments'],
+    [['restore', '.'], 'is a folder; name a file'],
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
     [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
     [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],
@@ -43,6 +45,12 @@ describe('the command line', () => {
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
   ])('%j exits with 2 and a reason', async (args, message) => {
     expect(await run(folder, args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  });
+
+  it('doctor accepts an empty database file, as it is before the first start', async () => {
+    const place = temporaryFolder();
+    writeFileSync(join(place, 'cookies.sqlite'), '');
+    expect((await run(place, ['doctor'])).stdout).toMatch(/^ok {4}database file +.* is empty; a start or a migration/m);
   });
 
   it('exits with 1 and names the variables when the settings are wrong', async () => {

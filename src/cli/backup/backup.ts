@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
+import { DiskFullError } from '../../database/errors.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
@@ -37,7 +38,9 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     interrupt.throwIfAborted();
     const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
     const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
-    throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
+    const isFull = error instanceof DiskFullError;
+    const reason = isFull ? `the volume of ${dirname(draft)} is full` : (error as Error).message;
+    throw new Failure(`There is no new backup: ${reason}${owners}`, error);
   }
 }
 

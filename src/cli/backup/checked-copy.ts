@@ -7,7 +7,7 @@ import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
 import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
-import { expectedContents } from '../resources/resources.js';
+import { expectedContents, largestIdFor } from '../resources/resources.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { copy } from './copy.js';
@@ -35,9 +35,7 @@ export async function checkedCopy(
   config: Config,
   interrupt: AbortSignal,
 ) {
-  const largestIds = RESOURCES.map(
-    ({ name, capacity }) => [name.plural, Number.MAX_SAFE_INTEGER - config.get(capacity)] as const,
-  );
+  const largestIds = RESOURCES.map(({ name, capacity }) => [name.plural, largestIdFor(config.get(capacity))] as const);
   const expected = { ...(await expectedContents()), largestIds: new Map(largestIds) };
   await readingOnly(source, async () => {
     const { errors, drifts } = checkFile(source, expected);

@@ -64,8 +64,8 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
     interrupt.throwIfAborted();
     aside = await replaceDatabase(draft, path);
   } catch (error) {
-    await discard(draft);
-    if (error instanceof ReplacedError) throw error;
+    await discard(draft).catch(() => {});
+    if (error instanceof ReplacedError || error instanceof UsageError) throw error;
     if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);

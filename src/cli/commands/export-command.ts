@@ -35,6 +35,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
   const command = parent
     .command(name.plural)
     .description(`write ${name.pluralText}`)
+    .allowExcessArguments(false)
     .option(
       '-o, --output <file>',
       'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout); .gz is packed with gzip',

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
@@ -17,7 +17,8 @@ const LEAST_FREE = 64 * 1024 * 1024;
 /** The folder of the database, or its nearest parent that exists. */
 function folderOf(path: string): string {
   let folder = dirname(path);
-  while (!existsSync(folder)) folder = dirname(folder);
+  // A link to a missing folder exists, and is an error of the volume.
+  while (lstatSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder);
   return folder;
 }
 
@@ -90,9 +91,7 @@ function realWrite(path: string): string {
     return `${path} takes writes`;
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
-    throw new Error(`${path} takes no writes (${reason}): give the user of the service the right to write it`, {
-      cause: error,
-    });
+    throw new Error(`${path} takes no writes (${reason}): ${remedyFor([reason!])}`, { cause: error });
   }
 }
 
@@ -101,7 +100,17 @@ async function databaseFile(path: string): Promise<string> {
   requireAccess(path);
   const { errors } = checkFile(path, await expectedContents(), { thoroughly: false });
   if (errors.length === 0) return `${path} is sound (quick_check)`;
+  if (isEmpty(path)) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
+}
+
+function isEmpty(path: string): boolean {
+  try {
+    using database = openDatabase(path, { readonly: true });
+    return database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function requireAccess(path: string): void {

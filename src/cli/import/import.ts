@@ -6,6 +6,7 @@ import type { Resource } from '../../resource/resource.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
 import { LineSummary } from '../output/write-lines.js';
+import { largestIdFor } from '../resources/resources.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
 import { RecordReader } from '../resources/record-lines.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
@@ -33,8 +34,7 @@ export async function importRecords(
     interrupt,
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt),
-    // Enough larger ids must be left for the whole capacity.
-    largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
+    largestId: largestIdFor(config.get(resource.capacity)),
   };
   if (options.dryRun) return dryRun(config, job);
   await using storage = await openStorage(config, resource, { mayMigrate: true });

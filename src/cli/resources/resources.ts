@@ -31,3 +31,11 @@ export function countedRecords(counts: ReadonlyMap<string, number>): string {
   const parts = RESOURCES.map(({ name }) => name.counted(counts.get(name.plural) ?? 0));
   return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
 }
+
+/** Ids that are left for new records of a larger capacity. */
+const ENOUGH_IDS = 1e12;
+
+/** The largest id that an import or a restored backup may bring, so that larger ids are left for the whole capacity. */
+export function largestIdFor(capacity: number): number {
+  return Number.MAX_SAFE_INTEGER - Math.min(capacity, ENOUGH_IDS);
+}

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../command-errors.js';
 
@@ -21,10 +22,20 @@ export function requireDatabase(config: Config): void {
  */
 export async function rejectDatabaseFile({ database: { url } }: Config, output: string): Promise<void> {
   if (url.engine !== 'sqlite') return;
+  const [database, place] = await Promise.all([url.path, output].map(placeOf));
   for (const suffix of ['', '-wal', '-shm', '-reserve', '-journal']) {
-    if (!(await isSameFile(output, url.path + suffix))) continue;
+    // SQLite deletes or overwrites files with these names, also those that it has not made.
+    if (place !== database + suffix && !(await isSameFile(output, database + suffix))) continue;
     throw new UsageError(suffix === '' ? `${output} is the database itself` : `${output} belongs to the database`);
   }
+}
+
+/** The path without links; the file may not exist yet. */
+async function placeOf(path: string): Promise<string> {
+  const inFolder = async (): Promise<string> => join(await realpath(dirname(path)), basename(path));
+  return realpath(path)
+    .catch(inFolder)
+    .catch(() => resolve(path));
 }
 
 /** Tells whether two paths are the same existing file. */
