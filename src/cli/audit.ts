@@ -5,7 +5,7 @@ import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-
 import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
 import { Failure, UsageError } from './command-errors.js';
 import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
-import { openDatabase } from './resources/open-storage.js';
+import { openConfiguredDatabase } from './resources/open-storage.js';
 
 /** Writes the lines of one resource, or of all, as NDJSON. */
 export async function exportAudit(
@@ -15,7 +15,7 @@ export async function exportAudit(
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   const target = await targetOf(config, output);
-  await using dataSource = await openDatabase(config);
+  await using dataSource = await openConfiguredDatabase(config);
   const snapshot = await openSnapshot(dataSource);
   try {
     const known = (await chainsOf(snapshot)).map((chain) => chain.resource);
@@ -49,7 +49,7 @@ async function* linesOf(
  */
 export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  await using dataSource = await openDatabase(config);
+  await using dataSource = await openConfiguredDatabase(config);
   const snapshot = await openSnapshot(dataSource);
   try {
     const chains = await chainsOf(snapshot);

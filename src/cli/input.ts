@@ -44,7 +44,7 @@ async function streamOf(file: string): Promise<Readable> {
 
 async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  const begin = await beginning(chunks, GZIP.length);
+  const begin = await firstBytes(chunks, GZIP.length);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
     yield* joined(begin, chunks);
     return;
@@ -57,7 +57,7 @@ async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<
 }
 
 /** Reads the first `length` bytes, or all if there are fewer. A pipe may deliver them one by one. */
-export async function beginning(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
+export async function firstBytes(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < length) {
     const next = await chunks.next();
@@ -67,7 +67,7 @@ export async function beginning(chunks: AsyncIterator<Buffer>, length: number): 
   return bytes;
 }
 
-/** The bytes that `beginning` has read, then the rest. */
+/** The bytes that `firstBytes` has read, then the rest. */
 export async function* joined(begin: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   if (begin.length > 0) yield begin;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;

@@ -23,7 +23,7 @@ export function program(interrupt: AbortSignal): Command {
     )
     .showHelpAfterError('(add --help for the commands and options)')
     .exitOverride()
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted with Ctrl+C.');
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl+C, 143 by SIGTERM.');
   addExportCommand(cli, interrupt);
   addImportCommand(cli, interrupt);
   addBackupCommand(cli, interrupt);

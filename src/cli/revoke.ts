@@ -2,7 +2,7 @@ import { revoke } from '../auth/revoked-tokens.js';
 import { loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 import { Failure, UsageError } from './command-errors.js';
-import { openDatabase } from './resources/open-storage.js';
+import { openConfiguredDatabase } from './resources/open-storage.js';
 
 export interface RevokeOptions {
   readonly jti?: string;
@@ -15,7 +15,7 @@ export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise
   if (!value || (jti !== undefined && sub !== undefined)) throw new UsageError('give either --jti or --sub, not empty');
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);
-  await using dataSource = await openDatabase(config);
+  await using dataSource = await openConfiguredDatabase(config);
   try {
     await revoke(dataSource, { claim, value, issuer, lifetime: config.jwt.maxLifetime });
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 } from '../database/polling/live-config.js';
 import { SETTINGS } from '../features.js';
 import { UsageError } from './command-errors.js';
-import { openDatabase } from './resources/open-storage.js';
+import { openConfiguredDatabase } from './resources/open-storage.js';
 
 export interface SetOptions {
   readonly list?: boolean;
@@ -28,7 +28,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   const names = [...changes.map(([name]) => name), ...unset];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`${twice} is given twice: name each setting once`);
-  await using dataSource = await openDatabase(config);
+  await using dataSource = await openConfiguredDatabase(config);
   const stored = await storedSettings(dataSource);
   if (list) return print(config, stored);
   // A stored name may come from another version. It is unknown here, but can be unset.

@@ -38,7 +38,7 @@ export class ConnectionLostError extends DatabaseUnavailableError {
 /**
  * The outcome of a commit is unknown, for example because the response to COMMIT was lost. All changes of a group
  * commit share it. It is no `DatabaseUnavailableError`, because a blind repetition could make the change twice. The
- * response is 503 without `Retry-After`.
+ * response is 503; it has `Retry-After` only if the request has an `Idempotency-Key`.
  */
 export class OutcomeUnknownError extends Error {
   /** @param isRepeatable whether the request has an `Idempotency-Key`, so that the client may simply repeat it */

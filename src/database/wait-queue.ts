@@ -37,7 +37,7 @@ export class WaitQueue<W extends Waiter> {
   /** Adds a waiter, or rejects it if the queue is full. */
   push(waiter: W): void {
     if (this.size >= MOST_WAITING) {
-      const message = `Overloaded: ${MOST_WAITING} callers wait for the database already`;
+      const message = `Overloaded: ${MOST_WAITING} callers wait already`;
       return waiter.reject(new DatabaseUnavailableError(message));
     }
     this.waiters.push(waiter);

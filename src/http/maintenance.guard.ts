@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from './errors/api-error.js';
-import { mayWrite } from './messages/request.js';
+import { isWriteCall } from './messages/request.js';
 
 /** Seconds after which a client may try again. */
 const RETRY_AFTER = 30;
@@ -12,7 +12,7 @@ export class MaintenanceGuard implements CanActivate {
   constructor(private readonly live: LiveConfig) {}
 
   canActivate(context: ExecutionContext): boolean {
-    if (this.live.current.maintenance && mayWrite(context)) throw inMaintenance();
+    if (this.live.current.maintenance && isWriteCall(context)) throw inMaintenance();
     return true;
   }
 }

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
+import { BODY_LIMIT, lengthOf } from '../http/body/body-limit.js';
 import { ApiError, overloaded } from '../http/errors/api-error.js';
 import {
   type ErrorBody,
@@ -89,7 +90,7 @@ const PROTOCOL_ERRORS: readonly DescribedError[] = [
     ),
   }),
   described(messageOfStatus(408), { late: standardError(408) }),
-  described('The body is larger than 16 KiB', { large: standardError(413) }),
+  described(`The body is larger than ${lengthOf(BODY_LIMIT)}`, { large: standardError(413) }),
   described('The Expect header is not 100-continue', { expectation: standardError(417) }),
   described('The header fields are too large, or too many', {
     size: standardError(431),

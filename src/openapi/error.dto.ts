@@ -3,7 +3,7 @@ import { REQUEST_ID_EXAMPLE } from './header-fields.js';
 
 /** An error in one property of the body, or in one parameter of the query or the path. */
 @ApiSchema({ name: 'ErrorDetail' })
-export class ErrorDetailDto {
+class ErrorDetailDto {
   @ApiProperty({
     description: 'What is wrong',
     example: 'must be a text of 1 to 255 characters, without NUL and lone surrogates',

@@ -72,8 +72,7 @@ export class SharedCounts {
    */
   async add(key: string, window: number): Promise<{ readonly requests: number; readonly endsAt: number }> {
     const now = Date.now();
-    // PostgreSQL returns a bigint as text.
-    const [row] = await this.dataSource.sql<[{ requests: number; ends_at: number | string }]>`
+    const [row] = await this.dataSource.sql<[{ requests: number; ends_at: number }]>`
       INSERT INTO rate_limits (key, requests, ends_at) VALUES (${key}, 1, ${now + window})
       ON CONFLICT (key) DO UPDATE SET
         requests = CASE WHEN rate_limits.ends_at <= ${now} THEN 1 ELSE rate_limits.requests + 1 END,
@@ -81,7 +80,7 @@ export class SharedCounts {
       RETURNING requests, ends_at`;
     this.added += 1;
     if (this.added % PRUNE_EACH === 0) void this.prune(now).catch(() => {});
-    return { requests: row.requests, endsAt: Number(row.ends_at) };
+    return { requests: row.requests, endsAt: row.ends_at };
   }
 
   /** Deletes expired counts. */

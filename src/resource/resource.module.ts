@@ -54,7 +54,7 @@ export class UsageModule {
 
 /** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
 @Injectable()
-export class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
+class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
   constructor({ subscribers }: DataSource) {
     subscribers.push(this);
   }
@@ -85,7 +85,7 @@ export interface ResourceFeature {
 @Global()
 @Module({
   providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, ExpiredKeys, Leases, UuidSubscriber],
-  exports: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
+  exports: [ResourceLists, Leases],
 })
 export class ResourceModule {
   static forFeature({ name, entity, capacity, rule, audited }: ResourceFeature): DynamicModule {

@@ -127,14 +127,10 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly rule?: () => Promise<Rule<Entity>>;
 }
 
-export function capacitySetting(
-  variable: string,
-  { pluralText }: ResourceName,
-  records = 10_000,
-): Resource['capacity'] {
+export function capacitySetting(variable: string, { pluralText }: ResourceName): Resource['capacity'] {
   return setting(variable, integer(0, Number.MAX_SAFE_INTEGER), {
     about: `maximum number of ${pluralText} that may be stored; above it POST is 507`,
-    default: String(records),
+    default: '10000',
     live: true,
   });
 }

@@ -28,7 +28,7 @@ const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
 
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Parses a query parameter; `undefined` when it is not valid. */
+/** Parses a value from its text, in a body or a query; `undefined` if it is invalid. */
 export const PARSERS: Readonly<Record<ValueType, (text: string) => number | string | Date | undefined>> = {
   integer: parseInteger,
   number: parseNumber,

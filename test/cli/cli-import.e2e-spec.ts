@@ -181,7 +181,7 @@ describe('cli import', () => {
       'stdin',
       undefined,
       [],
-      /Line 3 finds no room: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
+      /Line 3 cannot be stored: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
       2,
     ],
   ] as const)(
@@ -202,7 +202,7 @@ describe('cli import', () => {
     const input = lines(2000);
     const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
     expect(full.code).toBe(1);
-    expect(full.stderr).toMatch(/Line 1235 finds no room.*The first 1234 lines are stored/s);
+    expect(full.stderr).toMatch(/Line 1235 cannot be stored.*The first 1234 lines are stored/s);
     expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
     const again = await run(folder, ['import', 'cookies', '--resume'], { input });
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 766 cookies') });

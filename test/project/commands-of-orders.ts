@@ -102,7 +102,7 @@ export function describeOrders(commands: ProjectCommands): void {
       await done('import cookies', lines(1, 2));
       const full = await run('import orders --resume', many(1502), { ORDERS_CAPACITY: '1501' });
       expect(full.stderr).toMatch(
-        /Line 1502 finds no room: the storage holds 1501 orders, as many as ORDERS_CAPACITY allows/,
+        /Line 1502 cannot be stored: the storage holds 1501 orders, as many as ORDERS_CAPACITY allows/,
       );
       const { stdout } = await done('doctor');
       expect(stdout).toMatch(/^ok +settings +production, capacity 10000 cookies, 10000 orders, /m);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
-import { beginning, GZIP, joined, openInput } from '../input.js';
+import { firstBytes, GZIP, joined, openInput } from '../input.js';
 import { destinationOf } from '../output/destination.js';
 
 /** @throws {Failure} naming the user who cannot read the file, and who is not the caller in a container */
@@ -49,7 +49,7 @@ const HEADER = { text: Buffer.from('SQLite format 3\0'), pageSize: 16, pages: 28
  */
 async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
   try {
-    const begin = await beginning(input, HEADER.length);
+    const begin = await firstBytes(input, HEADER.length);
     const most = await announcedSize(begin, file, received);
     let passed = 0;
     for await (const bytes of joined(begin, input)) {

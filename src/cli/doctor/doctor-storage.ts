@@ -10,7 +10,7 @@ import type { Resource } from '../../resource/resource.js';
 import { prepareStorage, recount, storedCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
-import { configInForce, openDatabase, openDataSource } from '../resources/open-storage.js';
+import { configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 
 const UNKNOWN = 'not known before the migrations have run';
@@ -89,7 +89,7 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
  */
 export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
-  await using dataSource = await openDatabase(config);
+  await using dataSource = await openConfiguredDatabase(config);
   const current = await configInForce(dataSource, config);
   const fixed: string[] = [];
   for (const resource of RESOURCES) {

@@ -98,7 +98,7 @@ class ImportRun {
       if (batch.entries.length === 1) {
         const { name, capacity } = this.job.resource;
         const holds = `the storage holds ${this.storage.store.counter.capacity} ${name.pluralText}`;
-        throw new Failure(`Line ${batch.lastLine} finds no room: ${holds}, as many as ${capacity.name} allows.`);
+        throw new Failure(`Line ${batch.lastLine} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
       }
       for (const half of batch.halves()) await this.store(half, ids);
       return;

@@ -90,7 +90,7 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
   const { records, ids, free } = await validateInput(storage, capacity, job);
   const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
   console.error(
-    `All is well: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
+    `The input is valid: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
   );
 }
 

@@ -40,9 +40,9 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
   return Object.assign(dataSource, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
-/** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
+/** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions = {}): Promise<OpenStorage> {
-  const dataSource = await openDatabase(config, options);
+  const dataSource = await openConfiguredDatabase(config, options);
   const { capacity } = resource;
   const current = await configInForce(dataSource, config);
   const counter = new UsageCounter(resource.name.plural, current.get(capacity), resource.audited);
@@ -62,7 +62,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
  * @throws {DatabaseStartError} when it cannot be used
  * @throws {Failure} when its schema is not that of this version
  */
-export async function openDatabase(
+export async function openConfiguredDatabase(
   config: Config,
   { mayMigrate = false }: OpenOptions = {},
 ): Promise<DataSource & AsyncDisposable> {

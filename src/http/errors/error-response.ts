@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
+import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
 import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
@@ -24,7 +25,7 @@ export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request. ' +
   'A POST with an Idempotency-Key can be repeated without a look';
 
-export const OUTCOME_UNKNOWN_WITH_KEY =
+const OUTCOME_UNKNOWN_WITH_KEY =
   'The storage did not confirm the change: it may have been made or not. Repeat the request with the same Idempotency-Key';
 
 /**
@@ -104,7 +105,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   400: 'The request is not valid HTTP',
   404: 'There is nothing at this path',
   408: 'The request did not arrive in time',
-  413: 'The body is larger than the 16 KiB that are accepted',
+  413: `The body is larger than the ${lengthOf(BODY_LIMIT)} that are accepted`,
   417: 'The expectation in the Expect header cannot be met; only 100-continue is known',
   431: 'The header fields of the request are too large',
   500: 'The service failed at this request; its log has the details under this request id',

@@ -59,7 +59,7 @@ export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Tells whether a call may write: a route by its method, a GraphQL mutation; never a message of a WebSocket. */
-export function mayWrite(host: ArgumentsHost): boolean {
+export function isWriteCall(host: ArgumentsHost): boolean {
   const call = httpCallOf(host);
   if (call === undefined) return false;
   if (host.getType<string>() === 'http') return !READS.has(call.request.method);

@@ -10,7 +10,7 @@ export const LIMIT = 'LIMIT CAST(? AS bigint)';
 export type Segment = Conditions;
 
 /** The part of a SELECT from FROM to ORDER BY, or a whole statement. */
-export interface Statement {
+export interface SqlText {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
@@ -70,12 +70,12 @@ export class PageQuery {
   }
 
   /** All rows of the segment. */
-  all({ sql, parameters }: Segment): Statement {
+  all({ sql, parameters }: Segment): SqlText {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
   }
 
   /** The rows of the segment that match the filters. */
-  matching(segment: Segment): Statement {
+  matching(segment: Segment): SqlText {
     return this.all(joinConditions(segment, this.filters));
   }
 
@@ -83,7 +83,7 @@ export class PageQuery {
    * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index
    * of a filter and sorting the result.
    */
-  scanned(segment: Segment, scannedRows: number): Statement {
+  scanned(segment: Segment, scannedRows: number): SqlText {
     const { sql, parameters } = this.all(segment);
     return {
       sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(this.filters.sql)}`,
@@ -92,7 +92,7 @@ export class PageQuery {
   }
 
   /** Selects the position of the row `offset` of `source`, as `value` and `id`. */
-  position({ sql, parameters }: Statement, offset: number): Statement {
+  position({ sql, parameters }: SqlText, offset: number): SqlText {
     return {
       sql: `SELECT ${this.column.cursorValue} AS value, id ${sql} LIMIT 1 OFFSET ?`,
       parameters: [...parameters, offset],
@@ -100,7 +100,7 @@ export class PageQuery {
   }
 
   /** Selects the first `limit` rows of `source` as one row: `records` as JSON, `count`, and by id also `last`. */
-  records({ sql, parameters }: Statement, limit: number): Statement {
+  records({ sql, parameters }: SqlText, limit: number): SqlText {
     const { recordJson, engine } = this.table;
     const columns = this.isById ? 'id' : `sorted_value ${this.direction}, id`;
     const value = this.isById ? '' : `${this.column.name} AS sorted_value, `;

@@ -20,7 +20,7 @@ import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { batchedWrites, type Write } from './batched-writes.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { ResourceTable, type Row, storedRecord } from './resource-table.js';
+import { ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
@@ -186,7 +186,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<Row[]>(statement, [
+    const rows = await committed(this.dataSource).query<VersionedRow[]>(statement, [
       this.counter.resource,
       ids,
       ...this.scope.parameters,

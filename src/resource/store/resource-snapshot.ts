@@ -2,7 +2,7 @@ import type { Snapshot } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
+import { LIMIT, PageQuery, type Segment, type SqlText } from './page-query.js';
 import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
@@ -119,7 +119,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     return { page, next: page?.count === limit ? page.last : end };
   }
 
-  private async read(query: PageQuery, source: Statement, limit: number): Promise<JsonPage | undefined> {
+  private async read(query: PageQuery, source: SqlText, limit: number): Promise<JsonPage | undefined> {
     const { sql, parameters } = query.records(source, limit);
     const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
     if (records === null || count === 0) return undefined;
@@ -129,7 +129,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     return { chunks: [json], count, last: position! };
   }
 
-  private async positionAt(query: PageQuery, source: Statement, offset: number): Promise<SortPosition | undefined> {
+  private async positionAt(query: PageQuery, source: SqlText, offset: number): Promise<SortPosition | undefined> {
     const { sql, parameters } = query.position(source, offset);
     const [row] = await this.snapshot.query<SortPosition[]>(sql, [...parameters]);
     return row;

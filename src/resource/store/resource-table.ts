@@ -139,13 +139,16 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
 
 /** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
-export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
+export type VersionedRow = Readonly<Record<string, unknown>> & {
+  readonly epoch: string | null;
+  readonly revision: number;
+};
 
 /** Converts a row of `ResourceTable.find` or `findAll`. */
 export function storedRecord<Entity extends AnyResourceEntity>(
   table: ResourceTable,
   storage: UsageCounter,
-  { epoch, revision, ...row }: Row,
+  { epoch, revision, ...row }: VersionedRow,
 ): StoredRecord<Entity> {
   const version = storage.versionOf({ epoch, revision });
   return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version };

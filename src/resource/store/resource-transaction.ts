@@ -158,7 +158,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const results: (boolean | Error)[] = [];
       for (const { id, check, actor = currentActor() } of deletions) {
         const current = await this.find(id);
-        const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
+        const result = current === undefined ? false : (resultOf(() => check?.(current.version)) ?? true);
         if (result === true) {
           await this.audit?.setActors([[0, actor]]);
           await this.transaction.query(this.table.delete, [id]);

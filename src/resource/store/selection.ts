@@ -2,7 +2,7 @@ import type { Sql } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
-import { placeholders, type ResourceTable, type Row, storedRecord } from './resource-table.js';
+import { placeholders, type ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
 
 /** A range of values that includes both ends. */
 export interface Range {
@@ -119,7 +119,7 @@ export class RecordScope implements Conditions {
     locks = false,
   ): Promise<StoredRecord<Entity> | undefined> {
     const statement = locks ? this.findStatement + this.table.forUpdate : this.findStatement;
-    const [row] = await source.query<Row[]>(statement, [storage.resource, id, ...this.parameters]);
+    const [row] = await source.query<VersionedRow[]>(statement, [storage.resource, id, ...this.parameters]);
     return row && storedRecord(this.table, storage, row);
   }
 }

@@ -9,6 +9,9 @@ const MOST_IDLE = 4;
 /** Milliseconds until further idle connections are closed. */
 const IDLE_TIMEOUT = 1000;
 
+/** Maximum number of concurrent transactions. */
+const MOST_SNAPSHOTS = 64;
+
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: SqliteConnection) => void;
 }
@@ -25,15 +28,15 @@ export class Snapshots {
   /**
    * @param path of the database file
    * @param busyTimeout in milliseconds
-   * @param limit of concurrent transactions
    */
   constructor(
     private readonly path: string,
     private readonly busyTimeout: number,
-    private readonly limit = 64,
   ) {
     this.waiting = new WaitQueue(busyTimeout, () => {
-      return new DatabaseUnavailableError(`${limit} snapshots have been read for ${busyTimeout} ms; none was free`);
+      return new DatabaseUnavailableError(
+        `${MOST_SNAPSHOTS} snapshots have been read for ${busyTimeout} ms; none was free`,
+      );
     });
   }
 
@@ -88,13 +91,14 @@ export class Snapshots {
   }
 
   get usage(): ConnectionUsage {
-    return { pool: 'lists', used: this.running.size, limit: this.limit, waiting: this.waiting.size };
+    return { pool: 'lists', used: this.running.size, limit: MOST_SNAPSHOTS, waiting: this.waiting.size };
   }
 
   private take(): SqliteConnection | Promise<SqliteConnection> {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
-    if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+    if (this.open.size >= MOST_SNAPSHOTS)
+      return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     const connection = new SqliteConnection(this.path, { readonly: true });
     this.open.add(connection);
     return connection;
