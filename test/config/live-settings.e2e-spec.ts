@@ -199,7 +199,9 @@ describe('cli set, with two services on one database', () => {
       ({ headers }) => headers.get('ratelimit-policy')?.includes('q=77') === true,
     );
     const doctor = await run(services[0].folder, ['doctor']);
-    expect(doctor.stdout).toMatch(/FAIL +set +LOG_LEVEL must be one of .*; the time of MAINTENANCE .*; OF_LATER is not a setting/);
+    expect(doctor.stdout).toMatch(
+      /FAIL +set +LOG_LEVEL must be one of .*; the time of MAINTENANCE .*; OF_LATER is not a setting/,
+    );
     await change('--unset', 'LOG_LEVEL', 'MAINTENANCE', 'OF_LATER', 'RATE_LIMIT_SUBJECT_READ');
     expect((await run(services[0].folder, ['doctor'])).stdout).toMatch(/ok +set +nothing is set/);
   });
