@@ -19,7 +19,7 @@ function readersOf(most: number): ListReaders {
 }
 
 function admit(readers: ListReaders, subject: string, ip = subject, issuer?: string) {
-  const request = { user: { subject, issuer }, ip } as unknown as FastifyRequest;
+  const request = { user: { subject, issuer }, ip, socket: { remoteAddress: ip } } as unknown as FastifyRequest;
   return readers.admit(request, () => cut.push(subject));
 }
 
