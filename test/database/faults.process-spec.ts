@@ -128,7 +128,7 @@ describe('a database file that cannot be used stops the start', () => {
       chmodSync(file, 0o444);
       chmodSync(folder, 0o555);
       const faults: [path: string, fault: RegExp][] = [
-        [file, /is read-only/],
+        [file, /permission denied.*with mode 444/],
         [join(folder, 'new.sqlite'), /cannot be opened.*may write there/],
         [join(folder, 'missing/cookies.sqlite'), /permission denied|may write there/],
       ];

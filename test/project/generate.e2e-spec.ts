@@ -73,7 +73,7 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'size:int:0..9=10'], '"10" is no default'],
     [['resource', 'jars', 'price:decimal:5,2=1.5'], '"1.5" is no default'],
     [['resource', 'jars', 'price:decimal:5,2,2=1.50'], '"1.50" is no default'],
-    [['resource', 'jars', 'day:date=2026-01-31'], '"2026-01-31" is no default'],
+    [['resource', 'jars', 'day:date=2026-01-31'], 'a property of this kind has no default'],
     [['resource', 'jars', 'size?:int:0..9=1'], 'a property has "?" or a default'],
     [['resource', 'jars', 'a:bool', '--unique', 'a,b'], '--unique a,b: "b" is none of a'],
     [
@@ -87,8 +87,12 @@ describe('npm run generate', () => {
     ],
     [['resource', 'jars', 'a:json:b,b'], 'joined by commas, each once'],
     [['resource', 'jars', 'a:json:b', '--unique', 'a'], '--unique a: JSON cannot be unique'],
+    [
+      ['resource', 'jars', 'cookieId:ref:cookies', 'no:int:1..99', '--unique', 'cookieId,no'],
+      '--unique cookieId,no: the tests store 3000 records',
+    ],
     [['resource', 'jars', 'createdAt:date', '--timestamps'], '"createdAt": comes twice'],
-    [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
+    [['resource', 'jars', 'jarId:ref:jars'], 'writes no reference of a resource to itself'],
     [['resource', 'jars', 'a:bool', '--ids', 'text'], '--ids text: it is integer or uuid'],
     [['resource', 'docs', 'a:bool'], '"docs": the name is taken'],
   ])('rejects %j with one line that names the problem', (args, message) => {
