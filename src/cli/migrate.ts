@@ -4,12 +4,12 @@ import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { CLI } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
 import { committed, engineOf } from '../database/engine.js';
-import { migrate } from '../database/schema/migrations.js';
+import { migrate, rejectNewerSchema } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { prepareStorage } from '../resource/usage/storage-row.js';
 import { Failure } from './command-errors.js';
-import { configInForce, rejectNewerSchema } from './resources/open-storage.js';
+import { configInForce } from './resources/open-storage.js';
 
 export async function runMigrations({ checkCapacity }: { checkCapacity?: true }): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);

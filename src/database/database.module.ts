@@ -2,13 +2,11 @@ import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
-import { MIGRATE, REVERT } from '../config/program-names.js';
 import { type Class, createDataSource } from './data-source.js';
 import { engineOf } from './engine.js';
-import { DatabaseStartError } from './errors.js';
 import { LiveConfig } from './polling/live-config.js';
 import { PolledTables } from './polling/polled-tables.js';
-import { migrate, pendingMigrations, unknownMigrations, unreadableEntities } from './schema/migrations.js';
+import { migrate, rejectNewerSchema, requireMigrated, unreadableEntities } from './schema/migrations.js';
 
 /**
  * Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module, and
@@ -59,22 +57,8 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
 }
 
 async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
-  const unknown = await unknownMigrations(dataSource);
-  if (unknown.length > 0) {
-    throw new DatabaseStartError(
-      `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer version has ` +
-        `changed it. Start that version, or revert the migrations with it: ${REVERT}`,
-    );
-  }
-  if (mayMigrate) {
-    const names = await migrate(dataSource);
-    if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
-    return;
-  }
-  const pending = await pendingMigrations(dataSource);
-  if (pending.length > 0) {
-    throw new DatabaseStartError(
-      `The database lacks the migrations ${pending.join(', ')}, and MIGRATE_ON_START is false. Run: ${MIGRATE}`,
-    );
-  }
+  await rejectNewerSchema(dataSource);
+  const names = mayMigrate ? await migrate(dataSource) : [];
+  if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
+  await requireMigrated(dataSource);
 }

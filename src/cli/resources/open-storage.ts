@@ -1,16 +1,14 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, Repository } from 'typeorm';
 import { Config } from '../../config/config.js';
-import { MIGRATE } from '../../config/program-names.js';
 import { createDataSource } from '../../database/data-source.js';
 import { inForce, storedSettings } from '../../database/polling/live-config.js';
-import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
+import { migrate, pendingMigrations, rejectNewerSchema, requireMigrated } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
 import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
 import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
-import { Failure } from '../command-errors.js';
 import { requireDatabase } from '../sqlite-file/database-path.js';
 
 /** Milliseconds; an atomic import is one long transaction. */
@@ -59,8 +57,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
 
 /**
  * Opens the configured database; a service may use it at the same time.
- * @throws {DatabaseStartError} when it cannot be used
- * @throws {Failure} when its schema is not that of this version
+ * @throws {DatabaseStartError} when it cannot be used, or its schema is not that of this version
  */
 export async function openConfiguredDatabase(
   config: Config,
@@ -87,15 +84,5 @@ export async function configInForce(dataSource: DataSource, config: Config): Pro
 async function requireSchema(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
   await rejectNewerSchema(dataSource);
   if (mayMigrate) await migrate(dataSource);
-  const pending = await pendingMigrations(dataSource);
-  if (pending.length > 0) {
-    throw new Failure(`The database lacks the migrations ${pending.join(', ')}. Start the service, or run: ${MIGRATE}`);
-  }
-}
-
-/** @throws {Failure} if a newer version has migrated the database */
-export async function rejectNewerSchema(dataSource: DataSource): Promise<void> {
-  const newer = await unknownMigrations(dataSource);
-  if (newer.length === 0) return;
-  throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
+  await requireMigrated(dataSource);
 }

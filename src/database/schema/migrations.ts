@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor, QueryFailedError } from 'typeorm';
+import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
@@ -75,6 +76,25 @@ function failedMigration(error: unknown): unknown {
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
   return pending.map(({ name }) => name);
+}
+
+/** @throws {DatabaseStartError} if migrations are pending */
+export async function requireMigrated(dataSource: DataSource): Promise<void> {
+  const pending = await pendingMigrations(dataSource);
+  if (pending.length === 0) return;
+  throw new DatabaseStartError(
+    `The database lacks the migrations ${pending.join(', ')}: run ${MIGRATE}, or start the service with MIGRATE_ON_START=true`,
+  );
+}
+
+/** @throws {DatabaseStartError} if a newer version has migrated the database */
+export async function rejectNewerSchema(dataSource: DataSource): Promise<void> {
+  const unknown = await unknownMigrations(dataSource);
+  if (unknown.length === 0) return;
+  throw new DatabaseStartError(
+    `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer version has ` +
+      `changed it. Use that version, or revert the migrations with it: ${REVERT}`,
+  );
 }
 
 /** The names of migrations of the database that the code does not know: a newer version has migrated it. */
