@@ -101,6 +101,8 @@ function requireValues(key) {
 /** The number of values that the tests can give a property. */
 function valuesIn({ decorator, arguments: [least, most] }) {
   if (['IdProperty', 'EnumProperty', 'BooleanProperty'].includes(decorator)) return 0;
+  // The tests begin at 10. The arguments are precision and scale.
+  if (decorator === 'DecimalProperty') return 10 ** Number(least) - 10 ** (Number(most) + 1);
   if (decorator === 'TextProperty') return 36 ** Number(most);
   return ['IntegerProperty', 'NumberProperty'].includes(decorator) ? Number(most) - Number(least) : Infinity;
 }

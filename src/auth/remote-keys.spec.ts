@@ -87,20 +87,26 @@ describe('the keys of a provider', () => {
     expect(error).toMatchObject({ status: 503, cause: { message: expect.stringContaining(reason) } });
   });
 
-  it('are loaded from their new address when the provider has moved them', async () => {
+  it('are loaded from their new address when the provider has moved them, and from the last one without a discovery document', async () => {
     let path = '/keys';
+    let document: () => object | undefined = () => ({ issuer, jwks_uri: issuer + path });
     listener = ({ url }, response) => {
-      if (url === path) response.end(JSON.stringify(KEYS));
-      else if (url?.startsWith('/.well-known/')) response.end(JSON.stringify({ issuer, jwks_uri: issuer + path }));
-      else response.writeHead(404).end();
+      const content = url === path ? KEYS : url?.startsWith('/.well-known/') ? document() : undefined;
+      if (content === undefined) response.writeHead(404).end();
+      else response.end(JSON.stringify(content));
     };
     keys = new RemoteKeys({ issuer, onChange: () => {} });
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
     path = '/moved';
-    await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
-    await sleep(5000);
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
-  }, 15_000);
+    path = '/keys';
+    document = () => undefined;
+    await sleep(5000);
+    await expect(taken(keys.candidates({ ...ES256, kid: 'newer' }))).rejects.toMatchObject({ status: 503 });
+    path = '/moved';
+    await sleep(5000);
+    expect(await taken(keys.candidates({ ...ES256, kid: 'newer' }))).toEqual([]);
+  }, 30_000);
 
   it('stay known when the provider sends no valid key set any more', async () => {
     listener = json(KEYS);

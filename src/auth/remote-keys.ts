@@ -116,9 +116,7 @@ export class RemoteKeys implements TokenKeys {
   private async loadNow(): Promise<void> {
     const { issuer, onChange } = this.options;
     try {
-      // After a failure the address is discovered again, because the provider may have moved its keys.
-      const last = this.failure === undefined ? this.keySet : undefined;
-      const keySet = last ?? (await this.newKeySet());
+      const keySet = await this.currentKeySet();
       await keySet.reload();
       this.keySet = keySet;
     } catch (error) {
@@ -132,6 +130,13 @@ export class RemoteKeys implements TokenKeys {
     const before = this.known;
     this.known = JSON.stringify(this.keySet.jwks());
     if (before !== '' && before !== this.known) onChange();
+  }
+
+  /** Discovers the address for each load, because the provider may have moved its keys; otherwise the last one counts. */
+  private async currentKeySet(): Promise<RemoteKeySet> {
+    const last = this.keySet;
+    if (last === undefined) return this.newKeySet();
+    return this.options.jwksUri === undefined ? this.newKeySet().catch(() => last) : last;
   }
 
   private async newKeySet(): Promise<RemoteKeySet> {

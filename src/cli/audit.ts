@@ -1,7 +1,9 @@
 import { loadConfigFromProcess } from '../config/config.js';
-import { openSnapshot, type Snapshot } from '../database/engine.js';
-import { SETTINGS } from '../features.js';
+import type { DataSource } from 'typeorm';
+import { openSnapshot, type Snapshot, type Sql } from '../database/engine.js';
+import { RESOURCES, SETTINGS } from '../features.js';
 import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-lines.js';
+import { hasAuditTriggers } from '../resource/audit/audit-triggers.js';
 import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
 import { Failure, UsageError } from './command-errors.js';
 import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
@@ -53,8 +55,8 @@ export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
   const snapshot = await openSnapshot(dataSource);
   try {
     const chains = await chainsOf(snapshot);
-    if (chains.length === 0) console.log('No resource is audited.');
-    const problems: string[] = [];
+    const problems = (await lostChains(snapshot, dataSource)).map((name) => `${name}: it has no row in audit_chains`);
+    if (chains.length + problems.length === 0) console.log('No resource is audited.');
     for (const chain of chains) {
       const problem = await verifyChain(snapshot, chain, interrupt);
       if (problem !== undefined) problems.push(`${chain.resource}: ${problem}`);
@@ -63,6 +65,17 @@ export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
   } finally {
     snapshot.close();
   }
+}
+
+/** The resources that have lines or audit triggers, and no row in `audit_chains`, without which nothing is verified. */
+export async function lostChains(sql: Sql, dataSource: DataSource): Promise<string[]> {
+  const known = new Set((await chainsOf(sql)).map(({ resource }) => resource));
+  const lines = await sql.sql<{ resource: string }[]>`SELECT DISTINCT resource FROM audit ORDER BY resource`;
+  const names = new Set(lines.map(({ resource }) => resource));
+  for (const { name, audited = false } of RESOURCES) {
+    if (audited && (await hasAuditTriggers(sql, dataSource, name.plural, true))) names.add(name.plural);
+  }
+  return [...names].filter((name) => !known.has(name));
 }
 
 /** @returns the problem of the first wrong line */
@@ -90,6 +103,7 @@ class ChainCheck {
   private pruned = 0;
 
   get summary(): string {
+    if (this.last === 0) return 'no lines';
     const open = this.last - this.sealed;
     const unsealed = open === 0 ? '' : `; the last ${open} have no hash yet`;
     return `${this.last - this.first + 1} lines from ${this.first} to ${this.last}${unsealed}, last hash ${this.hash ?? ''}`;
@@ -128,6 +142,6 @@ const missing = (from: number, to: number): string =>
   from === to ? `line ${from} is missing` : `lines ${from} to ${to} are missing`;
 
 function throughOf({ sequence, after }: AuditLine): number {
-  const { through } = JSON.parse(after ?? '{}') as { through?: number };
-  return through !== undefined && through < sequence ? through : 0;
+  const through = Number(/^\{"through":(\d+)\}$/.exec(after ?? '')?.[1] ?? 0);
+  return through < sequence ? through : 0;
 }

@@ -61,8 +61,9 @@ export class Primary {
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const { onSignal, onError } = this.shutdown;
     process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onError);
-    // A terminal that closes sends SIGHUP, too; then the service stops.
-    process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
+    // A terminal that closes sends SIGHUP, too, and is no terminal any more; then the service stops.
+    const hasTerminal = isatty(STDIN);
+    process.on('SIGHUP', (signal) => (hasTerminal ? onSignal(signal) : this.replaceAll()));
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
     // A SIGHUP during the start waits for the end of the start, because starting workers may have read an old secret.
@@ -128,7 +129,10 @@ export class Primary {
         old.stop();
         this.forkMissing();
         // A worker stops itself earlier, unless it is blocked.
-        const killing = setTimeout(() => old.process.kill('SIGKILL'), this.timeout);
+        const killing = setTimeout(() => {
+          this.logger.warn(`${old.name} did not stop within ${this.timeout} ms and is killed`);
+          old.process.kill('SIGKILL');
+        }, this.timeout);
         await old.ended;
         clearTimeout(killing);
       }

@@ -19,7 +19,7 @@ export class Shutdown {
     private readonly logger: Logger,
   ) {}
 
-  /** Listener of SIGTERM and SIGINT: stops with exit code 0. A second signal exits immediately with 1. */
+  /** Listener of SIGTERM, SIGINT and SIGHUP: stops with exit code 0. A second signal exits immediately with 1. */
   readonly onSignal = (signal: NodeJS.Signals): void => {
     if (this.hasBegun) exitWithError();
     this.begin(signal, 0);

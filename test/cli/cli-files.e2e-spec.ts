@@ -171,7 +171,8 @@ describe('the target of export and backup', () => {
     symlinkSync('cookies.sqlite', at('link'));
     linkSync(at('cookies.sqlite'), at('hard'));
     const beside = ['-reserve', '-wal', '-shm', '-journal'].map((suffix) => `cookies.sqlite${suffix}`);
-    for (const output of ['cookies.sqlite', 'link', 'hard', ...beside]) {
+    symlinkSync('cookies.sqlite-journal', at('dangling'));
+    for (const output of ['cookies.sqlite', 'link', 'hard', 'dangling', ...beside]) {
       const { code, stderr } = await run(folder, [...args, at(output)]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(/is the database itself|belongs to the database/)]);
     }

@@ -48,6 +48,19 @@ class OwnController {
   jar(): void {}
 }
 
+@Controller()
+@Scopes('cookies:read')
+class PatternsController {
+  @Get('times/:at(^\\d{2}:\\d{2}$)')
+  time(): void {}
+
+  @Get('lids/:id?')
+  lids(): void {}
+
+  @Post('lids')
+  addLid(): void {}
+}
+
 @Controller({ path: 'news', version: '2' })
 class NewsController {
   @Get()
@@ -63,7 +76,7 @@ class NewsController {
   }
 }
 
-@Module({ controllers: [OwnController, NewsController] })
+@Module({ controllers: [OwnController, PatternsController, NewsController] })
 class OwnModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(Rejecting).forRoutes(OwnController);
@@ -91,6 +104,15 @@ describe('routes of a module beside the resource kit', () => {
     const { status, headers } = await client.request('PUT', '/jars/7');
     expect([status, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, OPTIONS']);
     expect((await client.request('OPTIONS', '/cookies/7')).headers.get('allow')).toContain('PATCH, POST, PUT');
+  });
+
+  it('may have optional parameters and regular expressions', async () => {
+    const allowed = async (path: string) => (await client.request('PUT', path)).headers.get('allow');
+    expect((await client.get('/times/12:30')).status).toBe(200);
+    expect(await allowed('/times/12:30')).toBe('GET, HEAD, OPTIONS');
+    expect((await client.get('/times/noon')).status).toBe(404);
+    expect(await allowed('/lids')).toBe('GET, HEAD, OPTIONS, POST');
+    expect(await allowed('/lids/1')).toBe('GET, HEAD, OPTIONS');
   });
 
   it.each(['/jars/7?reject', '/jars/7?reject=late'])(

@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { actAs } from '../../src/resource/audit/actor.js';
 import { dropAuditTriggers } from '../../src/resource/audit/audit-triggers.js';
+import { missingGuards } from '../../src/resource/audit/audit-triggers.js';
 import { AuditUpkeep } from '../../src/resource/audit/audit-upkeep.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { prepareStorage } from '../../src/resource/usage/storage-row.js';
@@ -403,6 +404,36 @@ describe(`the audit trail (${engineInUse()})`, () => {
         text.replaceAll(/@(\d)/g, (_, place) => String(last + [0, -3, -1, 0, 1][Number(place)]!));
       await tamper(...statements.map(numbered));
       expect(await verify()).toMatchObject({ code: 1, stderr: expect.stringContaining(`deeds: ${numbered(message)}`) });
+    });
+
+    it('verify fails when the row of a chain is missing, without which no line would be verified', async () => {
+      await source.query("UPDATE audit_chains SET resource = 'lost' WHERE resource = 'deeds'");
+      const { code, stderr } = await verify();
+      await source.query("UPDATE audit_chains SET resource = 'deeds' WHERE resource = 'lost'");
+      expect([code, stderr]).toEqual([1, expect.stringContaining('deeds: it has no row in audit_chains')]);
+    });
+
+    it('an old time in a line deletes no newer line before it', async () => {
+      await tamper(`UPDATE audit SET at = '2020-01-01T00:00:00.000Z' WHERE resource = 'deeds' AND sequence = ${last}`);
+      await source.query('DELETE FROM leases');
+      await upkeep().prune(3_600_000);
+      expect((await trail()).at(-1)).toMatchObject({ sequence: last, operation: 'create' });
+    });
+
+    it('a missing or disabled trigger that protects the trail is found', async () => {
+      const [off, name] = isSqlite
+        ? ['DROP TRIGGER audit_seal', 'audit_seal']
+        : ['ALTER TABLE audit DISABLE TRIGGER audit_guard_row', 'audit_guard_row'];
+      const found: string[][] = [];
+      const undone = source.transaction(async (manager) => {
+        const runner = { query: <Rows>(sql: string): Promise<Rows> => manager.query(sql) };
+        found.push(await missingGuards(runner, source));
+        await manager.query(off);
+        found.push(await missingGuards(runner, source));
+        throw new Error('undone');
+      });
+      await expect(undone).rejects.toThrow('undone');
+      expect(found).toEqual([[], [name]]);
     });
 
     it('verify succeeds otherwise, and export writes every line', async () => {

@@ -76,6 +76,7 @@ describe('a SIGHUP while a worker is blocked', () => {
     process.kill(old[0]!, 'SIGSTOP');
     service.child.kill('SIGHUP');
     await service.printed('The workers are replaced');
+    expect(service.output).toMatch(/Worker \d+ \(process \d+\) did not stop within 6000 ms and is killed/);
     expect(workersOf(service).filter((id) => old.includes(id))).toEqual([]);
     expect(await service.end()).toBe(0);
   });

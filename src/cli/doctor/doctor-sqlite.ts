@@ -17,9 +17,18 @@ const LEAST_FREE = 64 * 1024 * 1024;
 /** The folder of the database, or its nearest parent that exists. */
 function folderOf(path: string): string {
   let folder = dirname(path);
-  // A link to a missing folder exists, and is an error of the volume.
-  while (lstatSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder);
+  while (!isThere(folder)) folder = dirname(folder);
   return folder;
+}
+
+/** A link to a missing folder is there, and is an error of the volume. */
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
@@ -134,6 +143,7 @@ function remedyFor(errors: readonly string[]): string {
   const all = errors.join();
   if (/newer version/.test(all)) return 'use that version';
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
+  if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
   if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
   return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
 }

@@ -5,10 +5,11 @@ import { committed } from '../../database/engine.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
 import { RESOURCES } from '../../features.js';
-import { hasAuditTriggers } from '../../resource/audit/audit-triggers.js';
+import { hasAuditTriggers, missingGuards } from '../../resource/audit/audit-triggers.js';
 import type { Resource } from '../../resource/resource.js';
 import { prepareStorage, recount, storedCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
+import { lostChains } from '../audit.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
 import { configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
@@ -81,6 +82,20 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
   if (counting && auditing) return undefined;
   const kinds = [...(counting ? [] : ['count']), ...(auditing ? [] : ['audit'])];
   return `the triggers that ${kinds.join(' and ')} the ${name.pluralText}`;
+}
+
+/** Checks what protects the audit trail; `cli audit verify` checks its lines. */
+export function auditTrail(config: Config): Promise<string> {
+  return withTables(config, async (dataSource) => {
+    const sql = committed(dataSource);
+    const lost = await lostChains(sql, dataSource);
+    if (lost.length > 0) throw new Error(`audit_chains has no row for ${lost.join(', ')}: restore a backup`);
+    const guards = await missingGuards(sql, dataSource);
+    if (guards.length === 0) return 'is protected';
+    throw new Error(
+      `its triggers ${guards.join(', ')} are missing or disabled: make them as the migration CreateAudit does`,
+    );
+  });
 }
 
 /**

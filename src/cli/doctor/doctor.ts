@@ -8,7 +8,7 @@ import { readTlsFiles } from '../../config/tls-files.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
-import { counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
+import { auditTrail, counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
 
 export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
@@ -22,6 +22,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
     migrations,
     set: liveSettings,
     counter: counters,
+    ...(RESOURCES.some(({ audited }) => audited) && { audit: auditTrail }),
     import: unfinishedImports,
   };
   let failed = 0;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../command-errors.js';
@@ -32,9 +32,13 @@ export async function rejectDatabaseFile({ database: { url } }: Config, output: 
 
 /** The path without links; the file may not exist yet. */
 async function placeOf(path: string): Promise<string> {
-  const inFolder = async (): Promise<string> => join(await realpath(dirname(path)), basename(path));
+  const ofMissing = async (): Promise<string> => {
+    const folder = await realpath(dirname(path));
+    const target = await readlink(path).catch(() => undefined);
+    return target === undefined ? join(folder, basename(path)) : placeOf(resolve(folder, target));
+  };
   return realpath(path)
-    .catch(inFolder)
+    .catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? ofMissing() : resolve(path)))
     .catch(() => resolve(path));
 }
 

@@ -7,7 +7,7 @@ import {
   SelectQueryBuilder,
   UpdateQueryBuilder,
 } from 'typeorm';
-import type { WhereClause, WhereClauseCondition } from 'typeorm/query-builder/WhereClause.js';
+import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
 import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBuilder.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
@@ -34,17 +34,17 @@ class SqliteDataSource extends GuardedDataSource {
   protected override readonly QueryBuilder = SqliteQueryBuilder;
 }
 
-type Where = Parameters<DeleteQueryBuilder<ObjectLiteral>['where']>[0];
-
 /** Number of alternatives in one level of an expression, whose depth is at most 1000 (https://sqlite.org/limits.html). */
-const MOST_ALTERNATIVES = 500;
+const MOST_ALTERNATIVES = 200;
 
 /** Splits a long list of alternatives, such as the ids of inserted rows, into several levels. */
-function inLevels(condition: WhereClauseCondition): WhereClauseCondition {
-  if (!Array.isArray(condition) || condition.length <= MOST_ALTERNATIVES) return condition;
+function inLevels(clauses: WhereClause[]): WhereClause[] {
+  if (clauses.length <= MOST_ALTERNATIVES) return clauses;
+  // AND binds tighter than OR, so a mixed list stays as it is.
+  if (clauses.slice(1).some(({ type }) => type !== 'or')) return clauses;
   const levels: WhereClause[] = [];
-  for (let start = 0; start < condition.length; start += MOST_ALTERNATIVES) {
-    levels.push({ type: 'or', condition: condition.slice(start, start + MOST_ALTERNATIVES) });
+  for (let start = 0; start < clauses.length; start += MOST_ALTERNATIVES) {
+    levels.push({ type: 'or', condition: clauses.slice(start, start + MOST_ALTERNATIVES) });
   }
   return levels;
 }
@@ -59,8 +59,18 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return '';
   }
 
-  protected override getWhereCondition(where: Where): WhereClauseCondition {
-    return inLevels(super.getWhereCondition(where));
+  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
+    return super.createWhereClausesExpression(inLevels(clauses));
+  }
+
+  protected override buildWhere(where: unknown, ...others: never[]): string {
+    const build = super.buildWhere.bind(this) as (where: unknown, ...others: never[]) => string;
+    if (!Array.isArray(where) || where.length <= MOST_ALTERNATIVES) return build(where, ...others);
+    const levels: string[] = [];
+    for (let start = 0; start < where.length; start += MOST_ALTERNATIVES) {
+      levels.push(`(${build(where.slice(start, start + MOST_ALTERNATIVES), ...others)})`);
+    }
+    return levels.join(' OR ');
   }
 
   override insert(): InsertQueryBuilder<Entity> {
@@ -103,18 +113,26 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
 const UPSERT = ' DO UPDATE SET ';
 
 class SqliteDeleteQueryBuilder<Entity extends ObjectLiteral> extends DeleteQueryBuilder<Entity> {
-  protected override getWhereCondition(where: Where): WhereClauseCondition {
-    return inLevels(super.getWhereCondition(where));
+  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
+    return super.createWhereClausesExpression(inLevels(clauses));
   }
 }
 
 class SqliteUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
+  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
+    return super.createWhereClausesExpression(inLevels(clauses));
+  }
+
   protected override createUpdateExpression(): string {
     return withMilliseconds(super.createUpdateExpression());
   }
 }
 
 class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
+  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
+    return super.createWhereClausesExpression(inLevels(clauses));
+  }
+
   protected override createUpdateExpression(): string {
     return withMilliseconds(super.createUpdateExpression());
   }

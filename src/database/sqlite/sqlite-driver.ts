@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DataSource, ReplicationMode } from 'typeorm';
+import type { DataSource, ObjectLiteral, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
@@ -26,7 +26,7 @@ import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
-import { createPrivately, makePrivateFolder } from './file/private-file.js';
+import { createPrivately, makeBesideWritable, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
@@ -95,9 +95,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    if (value instanceof Date) rejectUnstorable(value);
+    // A transformer may store the date as another value, and a time of day has no year.
+    if (value instanceof Date && column.transformer === undefined && column.type !== 'time') rejectUnstorable(value);
     const prepared: unknown = super.preparePersistentValue(value, column);
     return isDecimal(column) ? storedDecimal(prepared, column) : prepared;
+  }
+
+  override escapeQueryWithParameters(sql: string, parameters: ObjectLiteral): [string, unknown[]] {
+    for (const value of Object.values(parameters).flat()) if (value instanceof Date) rejectUnstorable(value);
+    return super.escapeQueryWithParameters(sql, parameters);
   }
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
@@ -112,6 +118,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       createPrivately(path);
       // SQLite would open a read-only file, and make a WAL that stays read-only.
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+      makeBesideWritable(path);
       DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);

@@ -1,5 +1,6 @@
+import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import FindMyWay from 'find-my-way';
+import FindMyWay, { type HTTPMethod } from 'find-my-way';
 import { acceptedTypes } from '../body/raw-body.js';
 import { ApiError } from '../errors/api-error.js';
 import { sendError } from '../errors/error.filter.js';
@@ -14,38 +15,33 @@ export const MAX_PARAM_LENGTH = 65_536;
 /** A path that ends in a slash. The router matches `/orders/` to `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
-/** Names of parameters in a pattern. Routes of different methods may give different names to one parameter. */
-const PARAMETER_NAME = /(?<=(?<!:):)(?!:)[^/.(:-]+/g;
-
 const nothingHere = (): ApiError => standardError(404);
 
 /** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, 404 for others. */
 export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
-  /** The methods of each path pattern. */
-  const methodsOf = new Map<string, Set<string>>();
 
-  app.addHook('onRoute', ({ url: pattern, method }) => {
-    if (pattern === PREFLIGHTS) return;
-    const url = pattern.replaceAll(PARAMETER_NAME, 'p');
-    let methods = methodsOf.get(url);
-    if (methods === undefined) {
-      methods = new Set(['OPTIONS']);
-      methodsOf.set(url, methods);
-      router.on('GET', url, () => {}, methods);
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url === PREFLIGHTS) return;
+    for (const name of [method].flat() as HTTPMethod[]) {
+      // Routes that differ only in constraints, such as a version, have one entry.
+      if (router.findRoute(name, url) === null) router.on(name, url, () => {});
     }
-    for (const name of [method].flat()) methods.add(name);
   });
+
+  const methodsOf = (url: string): string[] =>
+    METHODS.filter((method) => {
+      const match = router.find(method as HTTPMethod, url);
+      return match !== null && !hasEmptyParameter(match.params);
+    });
 
   app.addHook('onRequest', (request, reply, done) => {
     const { url = '/' } = request.raw;
     const isRouted = !request.is404 && request.routeOptions.url !== PREFLIGHTS;
     if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
-    const match = router.find('GET', url);
-    if (match === null || hasEmptyParameter(match.params)) {
-      return sendError(nothingHere(), request, reply);
-    }
-    const methods = match.store as Set<string>;
+    const found = methodsOf(url);
+    if (found.length === 0) return sendError(nothingHere(), request, reply);
+    const methods = new Set([...found, 'OPTIONS']);
     // A route of the method has other constraints, such as a version.
     if (methods.has(request.method) && request.method !== 'OPTIONS') return sendError(nothingHere(), request, reply);
     const allow = [...methods].sort().join(', ');

@@ -113,4 +113,11 @@ export function publicLine(line: AuditLine) {
   return { ...line, before: parsed(line.before), after: parsed(line.after) };
 }
 
-const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));
+/** A line that was added by hand may have a text that is no JSON. */
+function parsed(json: string | null): unknown {
+  try {
+    return json === null ? null : (JSON.parse(json) as unknown);
+  } catch {
+    return json;
+  }
+}

@@ -45,6 +45,26 @@ function findAuditTriggers(runner: Runner, { options }: DataSource, table: strin
   );
 }
 
+/** The triggers that protect the tables of the trail; the migration that makes these tables makes them. */
+const GUARDS = {
+  sqlite: ['audit_insert', 'audit_inserted', 'audit_update', 'audit_seal', 'audit_delete', 'audit_chains_delete'],
+  postgres: ['audit', 'audit_chains'].flatMap((table) => [`${table}_guard_row`, `${table}_guard_statement`]),
+} as const;
+
+/** The names of the protecting triggers that are missing or disabled. */
+export async function missingGuards(runner: Runner, { options }: DataSource): Promise<string[]> {
+  const isPostgres = options.type === 'postgres';
+  const rows = await runner.query<{ name: string }[]>(
+    isPostgres
+      ? `SELECT tgname AS name FROM pg_trigger
+         WHERE tgrelid IN (to_regclass('audit'), to_regclass('audit_chains')) AND tgenabled IN ('O', 'A')`
+      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('audit', 'audit_chains')`,
+    [],
+  );
+  const found = new Set(rows.map(({ name }) => name));
+  return GUARDS[isPostgres ? 'postgres' : 'sqlite'].filter((name) => !found.has(name));
+}
+
 const EVENTS = ['insert', 'update', 'delete'] as const;
 
 export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);

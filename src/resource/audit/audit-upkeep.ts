@@ -75,8 +75,11 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
     const before = new Date(time - age).toISOString();
     for (const { resource } of await tx.query<{ resource: string }[]>('SELECT resource FROM audit_chains', [])) {
       const [{ through }] = await tx.query<[{ through: number | null }]>(
-        `SELECT max(sequence) AS through FROM (SELECT sequence, at FROM audit
-         WHERE resource = ? AND operation <> 'prune' ORDER BY sequence LIMIT ${STEP}) AS oldest WHERE at < ?`,
+        // Up to the first line that stays: a clock that was wrong for a time wrote old times after newer ones.
+        `WITH oldest AS (SELECT sequence, at FROM audit WHERE resource = ? AND operation <> 'prune'
+           ORDER BY sequence LIMIT ${STEP})
+         SELECT max(sequence) AS through FROM oldest
+         WHERE sequence < coalesce((SELECT min(sequence) FROM oldest WHERE at >= ?), ${Number.MAX_SAFE_INTEGER})`,
         [resource, before],
       );
       if (through === null || !(await this.appendPruneLine(tx, resource, through, new Date(time)))) continue;

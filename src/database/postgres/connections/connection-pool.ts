@@ -183,13 +183,14 @@ export class ConnectionPool {
 
   private pause(milliseconds: number): void {
     clearTimeout(this.growth);
+    // Not `unref()`: at a start, nothing else may keep the process running while callers wait.
     this.growth = setTimeout(() => {
       this.growth = undefined;
       this.limit = Math.min(this.limit + 1, this.options.max);
       this.serveNext();
       // After the pause, one more connection is tried. A rejection starts another pause.
       if (this.limit < this.options.max) this.pause(GROWTH_PAUSE);
-    }, milliseconds).unref();
+    }, milliseconds);
   }
 
   /** Tries each host in turn. A connection of an earlier generation may lead to a stopped server or a standby. */
