@@ -18,13 +18,16 @@ export function liveValue(live: LiveSettings, name: string, text: string): unkno
   }
 }
 
-/** @throws {Error} for a name that is not one of these settings */
-export function liveSetting(live: LiveSettings, name: string): Setting {
+/**
+ * @param ofFeatures settings of features, for the message about a setting that is read at the start only
+ * @throws {Error} for a name that is not one of these settings
+ */
+export function liveSetting(live: LiveSettings, name: string, ofFeatures: readonly Setting[] = []): Setting {
   const setting = live.get(name)?.setting;
   if (setting !== undefined) return setting;
   const names = new Set(live.keys());
   const choice = `These can be set while the service runs: ${[...names].join(', ')}`;
-  if (settingsIn(PLATFORM_SETTINGS).some((each) => each.name === name)) {
+  if ([...settingsIn(PLATFORM_SETTINGS), ...ofFeatures].some((each) => each.name === name)) {
     throw new Error(`${name} is read at the start only: set it in the environment, and restart. ${choice}`);
   }
   const meant = nearMiss(name, names, new Set([...names].map(familyOf)));

@@ -45,6 +45,18 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
   });
 
+  it('fails with a message where the server has no connection left', async () => {
+    const role = `full_${process.pid}`;
+    const full = new URL(url);
+    Object.assign(full, { username: role, password: 'p' });
+    await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT 0`));
+    const environment = { DATABASE_URL: full.href, DATABASE_BUSY_TIMEOUT: '500' };
+    const child = startCommand(folder, ['migrate'], environment);
+    const { code, stderr } = await outcomeOf(child);
+    await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('too many connections for role')]);
+  });
+
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
     await using service = await startService(postgres);
     const client = await Client.of(service);

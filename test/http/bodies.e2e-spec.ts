@@ -66,7 +66,10 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-const photos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('photo-'));
+/** Files of another program with such names do not count. */
+const before = new Set(readdirSync(tmpdir()));
+
+const photos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('photo-') && !before.has(name));
 
 /** Waits at most a minute: a busy machine is slow to send 64 MiB. */
 const requestsHeld = (count: number): Promise<void> =>
@@ -102,7 +105,8 @@ const FORM = 'multipart/form-data; boundary=x';
 /** A multipart form: a Buffer becomes a file, a string a field. The last boundary may be missing. */
 function form(parts: readonly (readonly [name: string, content: string | Buffer])[], isWhole = true): Buffer {
   const encoded = parts.flatMap(([name, content]) => {
-    const filename = typeof content === 'string' ? '' : '; filename="../a photo.png"\r\nContent-Type: image/png';
+    const filename =
+      typeof content === 'string' || name === 'title' ? '' : '; filename="../a photo.png"\r\nContent-Type: image/png';
     const head = `--x\r\nContent-Disposition: form-data; name="${name}"${filename}\r\n\r\n`;
     return [Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')];
   });
@@ -167,6 +171,14 @@ describe('a route with @AcceptsBody', () => {
     ['no last boundary', form([TITLE, FILE], false), 400, 'MALFORMED_FORM', undefined],
     ['another boundary', Buffer.from('--y\r\n\r\n'), 400, 'MALFORMED_FORM', undefined],
     ['fields of more than 16 KiB', form([['title', 'x'.repeat(17_000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
+    ['fields of 9 000 umlauts', form([['title', 'ü'.repeat(9000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
+    [
+      'a field that is not UTF-8',
+      form([['title', Buffer.from('Gr\xfc\xdfe', 'latin1')], FILE]),
+      400,
+      'INVALID_REQUEST',
+      '/title',
+    ],
   ])('rejects a form with %s, and keeps no file', async (_what, body, status, errorCode, pointer) => {
     const answer = await post('/photos', FORM, body);
     expectError(answer, status, errorCode);

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
-import { committed } from '../../database/engine.js';
+import { committed, engineOf } from '../../database/engine.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
 import { RESOURCES } from '../../features.js';
@@ -28,6 +28,14 @@ function withTables(config: Config, check: (dataSource: DataSource) => Promise<s
   return withDatabase(config, async (dataSource) =>
     (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource),
   );
+}
+
+/** Checks that a PostgreSQL server accepts writes: a standby or a database may be read-only. */
+export function server(config: Config): Promise<string> {
+  return withDatabase(config, async (dataSource) => {
+    await engineOf(dataSource).check();
+    return 'reads and writes';
+  });
 }
 
 export function migrations(config: Config): Promise<string> {

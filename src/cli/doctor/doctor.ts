@@ -8,7 +8,15 @@ import { readTlsFiles } from '../../config/tls-files.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
-import { auditTrail, counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
+import {
+  auditTrail,
+  counters,
+  fixCounters,
+  liveSettings,
+  migrations,
+  server,
+  unfinishedImports,
+} from './doctor-storage.js';
 
 export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
@@ -18,7 +26,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
     keys,
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
-    ...(url.engine === 'sqlite' && sqliteChecks(url.path, backupFolder)),
+    ...(url.engine === 'sqlite' ? sqliteChecks(url.path, backupFolder) : { server }),
     migrations,
     set: liveSettings,
     counter: counters,

@@ -42,10 +42,12 @@ export class Upload<Fields extends object = object> {
       file.on('error', () => {});
       // A handler that stops reading stops the upload.
       file.on('close', () => source.destroy());
-      parser.on('field', (name, value) => {
-        fieldBytes += name.length + value.length;
+      parser.on('field', (name, value, isNameCut, isValueCut) => {
+        fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
         if (hasFile) return fail(invalid(name, 'must come before the file'));
-        if (fieldBytes > BODY_LIMIT) return fail(tooManyFields());
+        if (fieldBytes > BODY_LIMIT || isNameCut || isValueCut) return fail(tooManyFields());
+        // The parser replaces bytes that are not UTF-8.
+        if (value.includes('\uFFFD')) return fail(invalid(name, 'must be valid UTF-8, without U+FFFD'));
         const others = fields.get(name);
         fields.set(name, others === undefined ? value : [others, value].flat());
       });

@@ -36,8 +36,9 @@ export class IdempotencyKey {
   ) {
     const { pathname, search } = targetOf(request);
     this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
-    // A body that the handler reads as a stream has no content here, so all such bodies count as equal.
-    const content = request.body instanceof RawBody ? request.body.content : undefined;
+    // A body that the handler reads as a stream has no content here; its length stands for it.
+    const known = request.body instanceof RawBody ? request.body.content : undefined;
+    const content = known ?? request.headers['content-length'];
     this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
   }
 

@@ -25,8 +25,10 @@ export class ResourceTable {
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
   readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
+  /** The digits of decimals, which belong to the representation and on PostgreSQL not to its SQL. */
+  private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
-  readonly layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
+  readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
   // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
   private readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Selects a record with its version. Parameters: resource, id. */
