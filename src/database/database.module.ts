@@ -58,7 +58,7 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
 
 async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
   await rejectNewerSchema(dataSource);
-  const names = mayMigrate ? await migrate(dataSource) : [];
+  if (!mayMigrate) return requireMigrated(dataSource);
+  const names = await migrate(dataSource);
   if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
-  await requireMigrated(dataSource);
 }

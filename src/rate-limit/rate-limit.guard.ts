@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { type HttpCall, httpCallOf } from '../http/messages/request.js';
-import { addressKey, clientAddress } from '../http/messages/client-address.js';
+import { clientKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 
@@ -79,8 +79,7 @@ export class RateLimitGuard implements CanActivate {
     const subject = request.user === undefined ? undefined : subjectOf(request);
     if (subject !== undefined) this.inProgress.add(subject, reply.raw);
     for (const limit of this.limits[routeClass]) {
-      const key =
-        limit.counted === 'subject' ? subject : addressKey(clientAddress(request.ip, request.socket.remoteAddress));
+      const key = limit.counted === 'subject' ? subject : clientKey(request);
       if (key !== undefined) await check(limit, key, reply);
     }
   }

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 
 /** An address with a port, as some proxies forward it: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
@@ -9,9 +10,15 @@ const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
  * @param connected address of the connection
  */
 export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
+  if (isIP(forwarded) !== 0) return forwarded;
   const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];
-  const address = ipv4 ?? ipv6 ?? forwarded;
+  const address = ipv4 ?? ipv6 ?? '';
   return isIP(address) === 0 ? connected : address;
+}
+
+/** The `addressKey` of the client that sent a request. */
+export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
+  return addressKey(clientAddress(ip, socket.remoteAddress));
 }
 
 /** The key under which a client is counted: its IPv4 address, or the /64 network of its IPv6 address. */

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { subjectOf } from '../../auth/principal.js';
 import { Config } from '../../config/config.js';
 import { overloaded } from '../../http/errors/api-error.js';
-import { addressKey, clientAddress } from '../../http/messages/client-address.js';
+import { clientKey } from '../../http/messages/client-address.js';
 
 /** Milliseconds a reader may pause while another request waits for its slot. */
 const PAUSE = 1000;
@@ -14,7 +14,7 @@ export class ListReader {
 
   constructor(
     readonly subject: string,
-    /** Result of `addressKey`. */
+    /** Result of `clientKey`. */
     readonly address: string,
     /** Disconnects the client. */
     readonly cutOff: () => void,
@@ -56,11 +56,7 @@ export class ListReaders {
    * @throws {ApiError} 503 when no slot is free and no reader pauses
    */
   admit(request: FastifyRequest, cutOff: () => void): ListReader {
-    const newcomer = new ListReader(
-      subjectOf(request),
-      addressKey(clientAddress(request.ip, request.socket.remoteAddress)),
-      cutOff,
-    );
+    const newcomer = new ListReader(subjectOf(request), clientKey(request), cutOff);
     const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
     const ofAddress = this.readersAt(newcomer.address);
     if (ofSubject.length >= this.subjectShare)
