@@ -76,8 +76,8 @@ export async function revoke(dataSource: DataSource, revocation: Revocation): Pr
   const now = seconds();
   const expires = now + lifetime + 2 * CLOCK_SKEW;
   await transaction(dataSource, async (sql) => {
-    const [count] = await sql.sql<{ rows: string | number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
-    if (Number(count!.rows) >= MOST_ROWS) {
+    const [count] = await sql.sql<{ rows: number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
+    if (count!.rows >= MOST_ROWS) {
       throw new Error(`There are ${MOST_ROWS} revocations, which is the maximum: change the key of the tokens instead`);
     }
     await sql.sql`

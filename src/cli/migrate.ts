@@ -44,7 +44,7 @@ async function requireCapacity(dataSource: DataSource, config: Config): Promise<
   const rows = await committed(dataSource).sql<
     { resource: string; used: number }[]
   >`SELECT resource, used FROM storage`;
-  const used = new Map(rows.map((row) => [row.resource, Number(row.used)]));
+  const used = new Map(rows.map((row) => [row.resource, row.used]));
   const current = await configInForce(dataSource, config);
   const problems = RESOURCES.flatMap(({ name, capacity }) => {
     const [allowed, stored] = [current.get(capacity), used.get(name.plural) ?? 0];

@@ -1,8 +1,9 @@
 /**
- * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `away` ends when the database is back,
+ * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `unreachable` ends when the database
+ * responds again,
  * `damaged` needs a repair.
  */
-export type UnavailableKind = 'busy' | 'away' | 'damaged';
+export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 
 /**
  * The database did not respond in time or at all: it is locked by another process, stopped or damaged. Nothing was
@@ -30,7 +31,7 @@ export function transactionTooLong(timeout: number): DatabaseUnavailableError {
  */
 export class ConnectionLostError extends DatabaseUnavailableError {
   constructor(cause: unknown) {
-    super('The connection to the database failed', cause, 'away');
+    super('The connection to the database failed', cause, 'unreachable');
     this.name = 'ConnectionLostError';
   }
 }

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
 import { BODY_LIMIT, lengthOf } from '../http/body/body-limit.js';
-import { ApiError, overloaded } from '../http/errors/api-error.js';
+import { ApiError, invalidHost, overloaded, tooManyFields } from '../http/errors/api-error.js';
 import {
   type ErrorBody,
   errorResponse,
@@ -83,18 +83,14 @@ function commonErrors(scope: string): readonly DescribedError[] {
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
   described(messageOfStatus(400), {
     http: standardError(400),
-    host: new ApiError(
-      400,
-      'BAD_REQUEST',
-      'The request must have exactly one Host header, with a host and perhaps a port',
-    ),
+    host: invalidHost(),
   }),
   described(messageOfStatus(408), { late: standardError(408) }),
   described(`The body is larger than ${lengthOf(BODY_LIMIT)}`, { large: standardError(413) }),
   described('The Expect header is not 100-continue', { expectation: standardError(417) }),
   described('The header fields are too large, or too many', {
     size: standardError(431),
-    number: new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', 'The request has more than 2000 header fields'),
+    number: tooManyFields(),
   }),
   described('The Transfer-Encoding is not chunked', { coding: standardError(501) }),
   described('The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: standardError(505) }),

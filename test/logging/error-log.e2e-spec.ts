@@ -171,9 +171,9 @@ describe('the log of a service with problems', () => {
     });
 
     const problemLines = (): LogLine[] =>
-      service.lines.filter(({ msg }) => /^(The database is|Requests are|The volume)/.test(msg));
+      service.lines.filter(({ msg }) => /^(The database (is|cannot)|Requests are|The volume)/.test(msg));
 
-    it('logs once that the server is away, and once that it is back, with duration and number of rejections', async () => {
+    it('logs once that the server cannot be reached, and once that it is back, with duration and number of rejections', async () => {
       const client = await Client.of(service);
       expect((await client.post(COOKIE)).status).toBe(201);
       await server.stop();
@@ -184,7 +184,7 @@ describe('the log of a service with problems', () => {
       await service.printed('is back');
       expect((await client.get('/cookies/1')).status).toBe(200);
       expect(problemLines().map(({ level, msg }) => ({ level, msg }))).toEqual([
-        { level: 'error', msg: expect.stringMatching(/^The database is away: .*(ECONNREFUSED|terminat)/) },
+        { level: 'error', msg: expect.stringMatching(/^The database cannot be reached: .*(ECONNREFUSED|terminat)/) },
         {
           level: 'info',
           msg: expect.stringMatching(/^The database is back after \d+\.\d s, in which 6 requests were rejected$/),

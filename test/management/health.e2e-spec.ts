@@ -154,7 +154,7 @@ describePostgres('GET /health/ready', () => {
     expect(await untilReady()).toMatchObject(READY);
   });
 
-  it('is 503 with the reason while PostgreSQL is away', async () => {
+  it('is 503 with the reason while PostgreSQL cannot be reached', async () => {
     await server.stop('SIGQUIT');
     const { status, body, milliseconds } = await probe(service);
     expect(status).toBe(503);

@@ -88,8 +88,8 @@ export function translatePostgresError(error: unknown): Error | undefined {
   const unavailable = (message: string, kind?: UnavailableKind): Error =>
     new DatabaseUnavailableError(message, error, kind);
   if (code === '53100') return new DiskFullError(error);
-  if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'away');
-  if (isTimeout(error)) return unavailable('The database did not respond in time', 'away');
+  if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
+  if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
   if (DAMAGED.test(code))
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');

@@ -35,7 +35,7 @@ export function translated(error: unknown): Error {
   const kind = engineErrorOf(error);
   if (kind === undefined) return error as Error;
   const message = `The database file cannot be used (${code}: ${(error as Error).message})`;
-  return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
+  return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? kind : 'damaged');
 }
 
 const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError, UnsafeIntegerError];

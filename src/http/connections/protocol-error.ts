@@ -1,11 +1,8 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { ApiError } from '../errors/api-error.js';
+import { type ApiError, invalidHost, MAX_HEADER_FIELDS, tooManyFields } from '../errors/api-error.js';
 import { protocolErrorResponse, standardError } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
 import type { TrackedResponse } from './request-tracker.js';
-
-/** Largest number of header fields; the limit of Node itself would drop fields without an error. */
-const MAX_HEADER_FIELDS = 2000;
 
 /** A name or an IP address, IPv6 in brackets, with an optional port (RFC 9112 section 3.2, RFC 3986 section 3.2.2). */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
@@ -17,15 +14,9 @@ const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
 export function protocolError(request: IncomingMessage): ApiError | undefined {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
   if (httpVersionMajor !== 1 || isAnotherProtocol(request)) return standardError(505);
-  if (request.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
-    const message = `The request has more than ${MAX_HEADER_FIELDS} header fields`;
-    return new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message);
-  }
+  if (request.rawHeaders.length > 2 * MAX_HEADER_FIELDS) return tooManyFields();
   const { host, expect, 'transfer-encoding': coding } = headers;
-  if (host === undefined ? httpVersionMinor === 1 : !HOST.test(host)) {
-    const message = 'The request must have exactly one Host header, with a host and perhaps a port';
-    return new ApiError(400, 'BAD_REQUEST', message);
-  }
+  if (host === undefined ? httpVersionMinor === 1 : !HOST.test(host)) return invalidHost();
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return standardError(501);
   const isUnknown = expect !== undefined && httpVersionMinor === 1 && !CONTINUE.test(expect);
   return isUnknown ? standardError(417) : undefined;

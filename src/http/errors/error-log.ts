@@ -39,9 +39,9 @@ export class ErrorLog implements OnApplicationShutdown {
     this.unavailable = {
       busy: this.overload,
       damaged: this.outage('error', damaged, OUTAGE_INTERVAL),
-      away: new Outage<string>({
+      unreachable: new Outage<string>({
         interval: RECONNECT_INTERVAL,
-        onStart: (rejection) => this.logger.error(`The database is away: ${rejection}`),
+        onStart: (rejection) => this.logger.error(`The database cannot be reached: ${rejection}`),
         onEnd: ({ count, milliseconds }) => {
           const seconds = (milliseconds / 1000).toFixed(1);
           this.logger.log(`The database is back after ${seconds} s, in which ${count} requests were rejected`);

@@ -94,8 +94,8 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   async lastGivenId(): Promise<number> {
     if (this.table.ids.next !== undefined) return 0;
     const sql = `SELECT ${this.table.engine.dialect.lastGivenId(this.table.name)} AS last`;
-    const [row] = await this.snapshot.query<{ last: number | string }[]>(sql, []);
-    return Number(row!.last);
+    const [row] = await this.snapshot.query<[{ last: number }]>(sql, []);
+    return row.last;
   }
 
   close(): void {

@@ -92,7 +92,7 @@ export function recount(dataSource: DataSource, resource: string): Promise<numbe
       `UPDATE storage SET used = (SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used`,
       [resource],
     );
-    return row && Number(row.used);
+    return row?.used;
   });
 }
 
@@ -110,7 +110,7 @@ async function countAtOnce(source: Sql, resource: string, { name }: Table): Prom
     `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
     [resource],
   );
-  return row && { used: Number(row.used), count: Number(row.count) };
+  return row;
 }
 
 async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {

@@ -14,8 +14,8 @@ export interface Triggers {
 }
 
 export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
-  const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
-  return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
+  const [row] = await runner.query<[{ count: number }]>(find.sql, find.parameters);
+  return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
 }
 
 /** Finds triggers on SQLite by their texts. */

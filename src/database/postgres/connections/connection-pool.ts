@@ -92,8 +92,8 @@ export class ConnectionPool {
     this.limit = options.max;
     this.waiting = new WaitQueue(busyTimeout, () => {
       const message = `No connection to the database was free within ${busyTimeout} ms`;
-      const isAway = this.pool.totalCount === 0 && isConnectionFailure(this.lastFailure);
-      return new DatabaseUnavailableError(message, this.lastFailure, isAway ? 'away' : 'busy');
+      const isUnreachable = this.pool.totalCount === 0 && isConnectionFailure(this.lastFailure);
+      return new DatabaseUnavailableError(message, this.lastFailure, isUnreachable ? 'unreachable' : 'busy');
     });
     this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.expectPrimary }));
     this.pool.on('error', ({ message }) => this.idleFailures.report(message));
@@ -169,7 +169,7 @@ export class ConnectionPool {
   private connectFailed(error: unknown): void {
     this.taken--;
     if (isServerFull(error)) return this.serverFull();
-    this.waiting.shift()?.reject(new DatabaseUnavailableError('The database cannot be reached', error, 'away'));
+    this.waiting.shift()?.reject(new DatabaseUnavailableError('The database cannot be reached', error, 'unreachable'));
     this.serveNext();
   }
 

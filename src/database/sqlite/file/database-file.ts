@@ -81,7 +81,7 @@ export class DatabaseFile {
     this.lost = new DatabaseUnavailableError(
       `${file} was removed or replaced while the service ran; restart the service`,
       undefined,
-      'away',
+      'unreachable',
     );
     new Logger('Database').error(this.lost.message);
     return this.lost;
