@@ -23,6 +23,31 @@ const countOf = (url: string, sql: string, parameters: unknown[] = []): Promise<
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(dropDatabases);
 
+describePostgres('a database whose transactions are SERIALIZABLE by default', () => {
+  it('makes no concurrent write of two services 503', async () => {
+    const url = await freshDatabase();
+    await onServer(url, (session) =>
+      session.query(
+        `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET default_transaction_isolation = 'serializable'`,
+      ),
+    );
+    await using first = await startService({ DATABASE_URL: url });
+    await using second = await startService({ DATABASE_URL: url });
+    const clients = [await Client.of(first), await Client.of(second)];
+    const statusesOf = async (
+      send: (client: Client, index: number) => Promise<{ status: number }>,
+    ): Promise<number[]> => {
+      const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => send(clients[index % 2]!, index)));
+      return [...new Set(responses.map(({ status }) => status))];
+    };
+    expect(await statusesOf((client) => client.post(COOKIE))).toEqual([201]);
+    const sizes = ['small', 'medium', 'large'];
+    const patch = (client: Client, index: number) =>
+      client.request('PATCH', '/cookies/1', { body: { size: sizes[index % 3] } });
+    expect(await statusesOf(patch)).toEqual([204]);
+  });
+});
+
 describePostgres('a server with 12 slots, 3 of them reserved', () => {
   let server: PostgresServer;
   let url: string;

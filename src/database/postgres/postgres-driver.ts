@@ -135,7 +135,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     for (let attempt = 1; ; attempt++) {
       const transaction = new PostgresTransaction(this.pools.ordinary);
       try {
-        await transaction.begin(beginning('BEGIN', this.limits), this.transactionTimeout);
+        await transaction.begin(
+          beginning('BEGIN ISOLATION LEVEL READ COMMITTED', this.limits),
+          this.transactionTimeout,
+        );
         const result = await work(new PostgresSql(transaction.run));
         await transaction.commit();
         return result;

@@ -8,6 +8,13 @@ import pg from 'pg';
 import { ORDINARY_USER } from '../ordinary-user.ts';
 import { giveToUser, type Programs, programsFor, serverFolder } from './postgres-programs.ts';
 
+const FORMATS = {
+  timezone: 'Asia/Kathmandu',
+  datestyle: 'SQL, DMY',
+  intervalstyle: 'sql_standard',
+  extra_float_digits: '0',
+};
+
 const PASSWORD = 'secret of the tests';
 
 /** A PostgreSQL server with its own data folder and process, which can be killed. */
@@ -21,13 +28,13 @@ export class PostgresServer {
     private readonly programs: Programs,
   ) {}
 
-  /** Creates and starts a server. Its sessions have a time zone that no process of the tests has. */
+  /** Creates and starts a server. Its sessions have a time zone and formats that no process of the tests has. */
   static async create(settings: Record<string, string> = {}, folder = serverFolder()): Promise<PostgresServer> {
     giveToUser(folder);
     try {
       const server = new PostgresServer(folder, await freePort(), await programsFor(folder));
       server.initialize();
-      server.configure({ timezone: 'Asia/Kathmandu', ...settings });
+      server.configure({ ...FORMATS, ...settings });
       await server.start();
       return server;
     } catch (error) {

@@ -41,6 +41,9 @@ interface ConnectionWaiter extends Waiter {
   readonly resolve: (client: PostgresClient) => void;
 }
 
+/** The formats that `pg` can parse. Server, database and role may have other defaults. PgBouncer keeps `datestyle`. */
+const FORMATS = 'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1';
+
 type Pooled = PostgresClient & pg.PoolClient;
 
 /**
@@ -95,7 +98,7 @@ export class ConnectionPool {
       const isUnreachable = this.pool.totalCount === 0 && isConnectionFailure(this.lastFailure);
       return new DatabaseUnavailableError(message, this.lastFailure, isUnreachable ? 'unreachable' : 'busy');
     });
-    this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.expectPrimary }));
+    this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.prepareSession }));
     this.pool.on('error', ({ message }) => this.idleFailures.report(message));
   }
 
@@ -231,11 +234,11 @@ export class ConnectionPool {
     this.serveNext();
   }
 
-  /** Rejects a server that is not the primary, because only the primary accepts writes. */
-  private readonly expectPrimary = async (client: PostgresClient): Promise<void> => {
-    if (this.hosts.count === 1) return;
-    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
-    if (rows[0]?.transaction_read_only === 'off') return;
+  /** Sets the formats of a session, and rejects a server that is not the primary, because only that accepts writes. */
+  private readonly prepareSession = async (client: PostgresClient): Promise<void> => {
+    const results = (await client.query(`${FORMATS}; SHOW transaction_read_only`)) as unknown as pg.QueryResult[];
+    const [row] = results.at(-1)!.rows as { transaction_read_only: string }[];
+    if (this.hosts.count === 1 || row?.transaction_read_only === 'off') return;
     this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
   };
