@@ -15,7 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { IsCodePointLength } from '../../src/http/validation/property-decorators.js';
+import { IsCodePointLength, IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { arrayOf } from '../../src/http/validation/validation.pipe.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';
@@ -128,6 +128,14 @@ class FiltersDto {
   colour?: string;
 }
 
+let defaultSize = 11;
+
+class PageQuery {
+  @IsOptionalNotNull()
+  @Max(10)
+  size?: number = defaultSize;
+}
+
 @Controller('things')
 @Scopes('cookies:write')
 class ThingsController {
@@ -202,6 +210,11 @@ class ThingsController {
     return labelled;
   }
 
+  @Get('page')
+  page(@Query() query: PageQuery): object {
+    return { isDto: query instanceof PageQuery, ...query };
+  }
+
   @Get('filtered')
   filtered(@Query() query: FiltersDto): object {
     return { isDto: query instanceof FiltersDto };
@@ -259,6 +272,12 @@ describe('the validation of a feature', () => {
     expectError(missing, 400, 'INVALID_REQUEST');
     expect(missing.body.details).toEqual([{ parameter: 'colour', message: expect.any(String) }]);
     expect((await client.get('/things/filtered')).body).toEqual({ isDto: true });
+  });
+
+  it('GET without parameters returns 400 while the default of an optional parameter is invalid', async () => {
+    expectError(await client.get('/things/page'), 400, 'INVALID_REQUEST');
+    defaultSize = 10;
+    expect((await client.get('/things/page')).body).toEqual({ isDto: true, size: 10 });
   });
 
   it.each<[what: string, method: string, path: string, body: unknown, place: string]>([

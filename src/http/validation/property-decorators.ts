@@ -1,8 +1,10 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 
+export const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
+
 /** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
 export function IsOptionalNotNull(): PropertyDecorator {
-  return ValidateIf((_object: unknown, value: unknown) => value !== undefined);
+  return ValidateIf(isPresent);
 }
 
 /**

@@ -80,6 +80,8 @@ export function validObject(dto: Type, parsed: unknown): Promise<object> {
  * @throws {ApiError} 400 with a detail for each error
  */
 export async function toDto(dto: Type, plain: object, detail: Detail, path: readonly string[] = []): Promise<object> {
+  const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
+  if (empty !== undefined) return empty;
   requireDeclared(dto, plain, detail, path);
   requireSafeNames(plain, detail, path);
   try {
@@ -89,6 +91,13 @@ export async function toDto(dto: Type, plain: object, detail: Detail, path: read
     const details = inOrder(dto, error.errors).flatMap((each) => detailsOf(each, detail, path));
     throw invalidRequest(details);
   }
+}
+
+/** The DTO of a query without parameters, if it needs no validation. Defaults of the class are validated. */
+function validEmpty(dto: Type): object | undefined {
+  if (!propertiesOf(dto).areAllOptional) return undefined;
+  const empty = classTransformer.plainToInstance(dto, {}) as object;
+  return Object.values(empty).every((value) => value === undefined) ? empty : undefined;
 }
 
 /** Sorts errors by the declaration of their properties; class-validator puts inherited properties last. */
