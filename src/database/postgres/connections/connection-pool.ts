@@ -41,7 +41,10 @@ interface ConnectionWaiter extends Waiter {
   readonly resolve: (client: PostgresClient) => void;
 }
 
-/** The formats that `pg` can parse. Server, database and role may have other defaults. PgBouncer keeps `datestyle`. */
+/**
+ * The formats that `pg` can parse. Server, database and role may have other defaults. PgBouncer keeps the first two
+ * (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
+ */
 const FORMATS = 'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1';
 
 type Pooled = PostgresClient & pg.PoolClient;
