@@ -121,6 +121,9 @@ export interface Dialect {
    */
   forUpdate(table: string): string;
 
+  /** The statement that makes a transaction check deferrable foreign keys at its end; on SQLite all of them. */
+  readonly deferReferences: string;
+
   /** The time by the clock of the database, in milliseconds since 1970. */
   readonly now: string;
 

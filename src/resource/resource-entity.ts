@@ -18,7 +18,7 @@ export function isBetween(column: string, min: number, max: number): string {
 }
 
 /**
- * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record
+ * A foreign key to a record of another resource, or of the same one, where an import checks it at its end. A write with an unknown id is 400; the deletion of a referenced record
  * is 409. The entity is given by its name, because a feature does not import entities of other features.
  * @param options `ids` is the kind of ids of the other resource
  */
@@ -29,7 +29,8 @@ export function References(
   return (target, property) => {
     Column(ids.columnType, { nullable })(target, property);
     Index()(target, property);
-    ForeignKey(entity, { onDelete: 'RESTRICT' })(target, property);
+    const deferrable = entity === target.constructor.name ? 'INITIALLY IMMEDIATE' : undefined;
+    ForeignKey(entity, { onDelete: 'RESTRICT', deferrable })(target, property);
   };
 }
 

@@ -116,12 +116,15 @@ export function describeOrders(commands: ProjectCommands): void {
     beforeEach(() => useEmptyDatabase('sqlite'));
 
     it.each([
-      ['export jars', 'There is no resource "jars"; there are cookies, orders, tickets, notes. For example: npm run'],
+      [
+        'export jars',
+        'There is no resource "jars"; there are cookies, orders, tickets, notes, folders. For example: npm run',
+      ],
       ['export orders --flavor vanilla', "unknown option '--flavor'"],
       ['export orders --status lost', 'Allowed choices are open, paid'],
       [
         'import',
-        'Name the resource first: cookies, orders, tickets, notes. For example: npm run --silent cli -- import cookies',
+        'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run --silent cli -- import cookies',
       ],
       ['import in.ndjson', 'For example: npm run --silent cli -- import cookies in.ndjson'],
     ])('%s ends with 2, and names the resources', async (command, message) => {
@@ -149,7 +152,7 @@ export function describeOrders(commands: ProjectCommands): void {
       }
       service.kill();
       expect(output).toMatch(/Cookies: +http:\/\/[^ ]*\/cookies.*Orders: +http:\/\/[^ ]*\/orders/s);
-      expect(output).toContain('(capacity: cookies 10000, orders 7, tickets 10000, notes 10000)');
+      expect(output).toContain('(capacity: cookies 10000, orders 7, tickets 10000, notes 10000, folders 10000)');
       expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write tickets:read');
     });
 
@@ -158,12 +161,12 @@ export function describeOrders(commands: ProjectCommands): void {
       expect(await runCommand(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
       const early = await done('restore old.sqlite');
       expect(early.stderr).toMatch(
-        /Restored 2 cookies, 0 orders, 0 tickets and 0 notes from .*has run the migrations CreateOrders\d+, Create/s,
+        /Restored 2 cookies, 0 orders, 0 tickets, 0 notes and 0 folders from .*has run the migrations CreateOrders\d+, Create/s,
       );
       expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000, 0 orders of 10000, /m);
       await done('import orders', order({ id: 1 }) + order({ id: 2 }));
       expect((await done('backup new.sqlite')).stderr).toContain(
-        'Backed up 2 cookies, 2 orders, 0 tickets and 0 notes to',
+        'Backed up 2 cookies, 2 orders, 0 tickets, 0 notes and 0 folders to',
       );
       const restored = await run('restore new.sqlite', '', { ORDERS_CAPACITY: '1' });
       expect(restored.stderr).toMatch(

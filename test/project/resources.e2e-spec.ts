@@ -1,18 +1,20 @@
 import { dropDatabases } from '../support/engine.js';
 import { ProjectCommands } from '../support/project/project-commands.js';
+import { describeFolders, FOLDERS, referToThemselves } from './commands-of-folders.js';
 import { describeOrders, ORDERS } from './commands-of-orders.js';
 import { describeTickets, NOTES, TICKETS } from './commands-of-tickets.js';
 
-/** A project with three more resources of different kinds, all written by the generator. */
+/** A project with four more resources of different kinds, all written by the generator. */
 describe('a project with generated resources', () => {
   const commands = new ProjectCommands();
   const { copy } = commands;
 
   beforeAll(async () => {
-    for (const resource of [ORDERS, TICKETS, NOTES]) {
+    for (const resource of [ORDERS, TICKETS, NOTES, FOLDERS]) {
       const written = await copy.node('scripts/generate.js', 'resource', ...resource.split(' '));
       expect(written).toMatchObject({ status: 0 });
     }
+    referToThemselves(copy);
     // The command line builds the project first.
     expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({ status: 0 });
   }, 600_000);
@@ -24,4 +26,5 @@ describe('a project with generated resources', () => {
 
   describeOrders(commands);
   describeTickets(commands);
+  describeFolders(commands);
 });

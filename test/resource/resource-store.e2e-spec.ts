@@ -58,7 +58,7 @@ class LargerSample extends Sample {
   more!: string | null;
 }
 
-/** An entity with two references to another resource, and one to itself. */
+/** An entity with two references to another resource. */
 @Entity('chapters')
 class Chapter extends ResourceEntity {
   @References('Cookie')
@@ -66,9 +66,6 @@ class Chapter extends ResourceEntity {
 
   @References('Cookie')
   secondId!: number;
-
-  @References('Chapter')
-  previousId!: number;
 }
 
 @Entity('wrong')
@@ -370,17 +367,17 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  it('names the first of several missing references of a record, and leaves references to its own resource to the database', async () => {
+  it('names each missing reference of a record', async () => {
     const { record } = await cookies.create(COOKIE);
     const missing = await missingReferences(dataSource.getRepository<ResourceEntity>(Chapter), [
-      { firstId: 9999, secondId: 9998, previousId: 1 },
-      { firstId: record.id, secondId: 9998, previousId: 1 },
-      { firstId: record.id, secondId: record.id, previousId: 9997 },
+      { firstId: 9999, secondId: 9998 },
+      { firstId: record.id, secondId: 9998 },
+      { firstId: record.id, secondId: record.id },
     ]);
-    expect(missing).toEqual([
-      { property: 'firstId', value: 9999, table: 'cookies' },
-      { property: 'secondId', value: 9998, table: 'cookies' },
-      undefined,
+    expect([...missing].sort((one, other) => one.index - other.index)).toEqual([
+      { index: 0, property: 'firstId', value: 9999, table: 'cookies' },
+      { index: 0, property: 'secondId', value: 9998, table: 'cookies' },
+      { index: 1, property: 'secondId', value: 9998, table: 'cookies' },
     ]);
     await cookies.delete(record.id);
   });

@@ -27,6 +27,7 @@ export class CreateSamples1790000500000 implements MigrationInterface {
         state: { type: 'varchar', default: "'new'" },
         cookieId: 'integer',
         otherId: { type: 'integer', isNullable: true },
+        wholeId: { type: 'uuid', isNullable: true },
         address: 'text',
         delivery: { type: 'text', isNullable: true },
       },
@@ -51,7 +52,7 @@ export class CreateSamples1790000500000 implements MigrationInterface {
         ['startsAt', 'id'],
         ['endsAt', 'id'],
       ],
-      references: { cookieId: 'cookies', otherId: 'cookies' },
+      references: { cookieId: 'cookies', otherId: 'cookies', wholeId: 'samples' },
     });
   }
 

@@ -1,5 +1,6 @@
 import { PartialType } from '@nestjs/swagger';
 import { ApiClosed } from '../../src/openapi/closed.decorator.js';
+import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
 import {
   BooleanProperty,
@@ -127,6 +128,9 @@ export class CreateSampleDto {
   @IdProperty({ isOptional: true })
   otherId?: number | null;
 
+  @IdProperty({ isOptional: true, ids: UUID_IDS })
+  wholeId?: string | null;
+
   @JsonProperty(() => SampleAddressDto)
   address!: SampleAddressDto;
 
@@ -175,6 +179,9 @@ export class ListSamplesQuery extends ListQueryOf(SAMPLE, {
 
   @IdFilter('Only those of this cookie; repeat it for "or".')
   otherId?: number[];
+
+  @IdFilter('Only those of this sample; repeat it for "or".', UUID_IDS)
+  wholeId?: string[];
 
   @RangeFilter('integer', 'Only those from this quantity on.')
   quantityFrom?: number;

@@ -1,4 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, Index, UpdateDateColumn } from 'typeorm';
+import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { hasLength, isBetween, isOneOf, References, UuidResourceEntity } from '../../src/resource/resource-entity.js';
 import {
   SAMPLE_PAPERS,
@@ -89,6 +90,9 @@ export class Sample extends UuidResourceEntity {
 
   @References('Cookie', { nullable: true })
   otherId?: number | null;
+
+  @References('Sample', { nullable: true, ids: UUID_IDS })
+  wholeId?: string | null;
 
   @Column('simple-json')
   address!: SampleAddress;

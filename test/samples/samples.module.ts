@@ -11,6 +11,7 @@ import {
   ApiPatch,
   ApiReplace,
   missingReference,
+  STILL_REFERENCED,
 } from '../../src/resource/operations.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
@@ -21,6 +22,7 @@ import { SAMPLE } from './sample.values.js';
 const errors = [
   missingReference('cookieId'),
   missingReference('otherId'),
+  missingReference('wholeId'),
   alreadyExists('code'),
   alreadyExists('quantity', 'day'),
 ];
@@ -38,6 +40,7 @@ const DEFAULTS = {
   batchId: null,
   paper: null,
   otherId: null,
+  wholeId: null,
   delivery: null,
 } as const;
 
@@ -88,7 +91,7 @@ class SamplesController {
   @Delete(':id')
   @HttpCode(204)
   @Scopes('samples:write')
-  @ApiDelete(SAMPLE)
+  @ApiDelete(SAMPLE, { errors: [STILL_REFERENCED] })
   delete(@RecordId(SAMPLE) id: string, @Exchange() exchange: ResourceExchange) {
     return this.samples.delete(id, exchange.preconditions);
   }

@@ -22,6 +22,8 @@ export interface ImportJob {
   readonly resource: Resource;
   readonly reader: RecordReader<AnyResourceEntity>;
   readonly options: ImportOptions;
+  /** The properties that refer to records of the same resource. */
+  readonly ownReferences: readonly string[];
   readonly interrupt: AbortSignal;
   /** Opens the input; a file is read from its beginning each time. */
   readonly open: () => AsyncIterable<Buffer>;
@@ -43,6 +45,8 @@ export interface Entry {
 export interface LineProblem {
   readonly line: number;
   readonly problem: string;
+  /** The problem does not exist if the input has a record with this id. */
+  readonly unlessImported?: Id;
 }
 
 /** The lines of one transaction. */
@@ -93,6 +97,11 @@ class IdSet {
     this.words.set(key, word | bit);
     return (word & bit) === 0;
   }
+
+  has(id: Id): boolean {
+    if (typeof id === 'string') return this.texts.has(id);
+    return ((this.words.get(Math.floor(id / 32)) ?? 0) & (1 << (id % 32))) !== 0;
+  }
 }
 
 /** Lines of a batch: enough to share a commit, few enough for writes of the service between two batches. */
@@ -105,7 +114,8 @@ export class ImportInput {
   /** The value of the `lastId` line, if there is one. */
   lastId?: number;
   private hash = createHash('sha256');
-  private readonly seen = new IdSet();
+  /** The ids of all lines so far. */
+  readonly seen = new IdSet();
   private entries: Entry[] = [];
 
   /** @param onBroken called for every invalid line; an exception ends the reading */
@@ -156,11 +166,22 @@ export class ImportInput {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
       }
       const record = await this.job.reader.read(bytes);
-      this.entries.push({ number, bytes, record: { ...record, id: this.idFor(record.id) } });
+      const id = this.idFor(record.id);
+      if (id !== record.id) this.rejectOldIds(record);
+      this.entries.push({ number, bytes, record: { ...record, id } });
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;
       this.onBroken(number, error.message);
     }
+  }
+
+  /** Rejects a record that gets a new id and names others by their ids, which change, too. */
+  private rejectOldIds(record: object): void {
+    const name = this.job.ownReferences.find((each) => (record as Record<string, unknown>)[each] != null);
+    if (name === undefined) return;
+    throw new BrokenLineError(
+      `"${name}" names a record by its id, and --ids assign gives new ids; use --ids keep with an empty storage`,
+    );
   }
 
   private requireIdsLeft(id: Id): void {

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { type Sql, transaction } from '../../database/engine.js';
+import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
@@ -25,6 +25,7 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
     return await transaction(storage.dataSource, async (tx) => {
+      if (job.ownReferences.length > 0) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
       let stored = 0;
       const input = new ImportInput(job, reject);
       for await (const batch of input.batches()) {
@@ -34,6 +35,7 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
         progress.update(stored);
       }
       await advanceIds(storage, tx, input);
+      if (job.resumed !== undefined) await deleteProgress(tx, job.resumed.resource);
       return stored;
     });
   } catch (error) {
@@ -131,7 +133,8 @@ async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<v
     if (error instanceof RejectedRecordError)
       return reject(batch.entries[error.index]!.number, problemsIn(error.cause));
     if (!(error instanceof QueryFailedError)) throw error;
-    const [first] = await problemsOf(storage, batch, new UniqueValues(storage));
+    const found = await problemsOf(storage, batch, new UniqueValues(storage));
+    const first = found.find(({ unlessImported }) => unlessImported === undefined);
     if (first === undefined) throw error;
     return reject(first.line, first.problem);
   }

@@ -32,15 +32,20 @@ export async function validateInput(
   const input = new ImportInput(job, problems.add);
   using progress = new Progress('Checked', 'lines');
   const unique = storage && new UniqueValues(storage);
+  const later = new Map<Id, LineProblem>();
   let records = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     if (storage !== undefined) {
-      for (const { line, problem } of await problemsOf(storage, batch, unique!)) problems.add(line, problem);
+      for (const { line, problem, unlessImported } of await problemsOf(storage, batch, unique!)) {
+        if (unlessImported === undefined) problems.add(line, problem);
+        else later.set(unlessImported, { line, problem });
+      }
     }
     records += batch.entries.length;
     progress.update(batch.lastLine);
   }
+  for (const [id, { line, problem }] of later) if (!input.seen.has(id)) problems.add(line, problem);
   problems.throwIfAny();
   const free = Math.max(0, capacity - ((await storage?.store.usage())?.count ?? 0));
   if (records > free) {
@@ -55,18 +60,22 @@ export async function validateInput(
 /** Finds the lines that the database would reject: duplicate ids or unique values, and missing references. */
 export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
   const { dataSource, repository } = storage;
-  const existing = await existingValues(dataSource, repository.metadata.tableName, 'id', batch.ids);
+  const { tableName } = repository.metadata;
+  const existing = await existingValues(dataSource, tableName, 'id', batch.ids);
   const missing = await missingReferences(
     repository,
     batch.entries.map(({ record }) => record),
   );
   const taken = await unique.problemsOf(batch.entries);
-  const others = batch.entries.flatMap(({ number: line, record: { id } }, index) => {
-    if (id !== undefined && existing.has(String(id))) return [{ line, problem: idExists(id) }];
-    const reference = missing[index];
-    return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];
-  });
-  return [...others, ...taken].sort((one, other) => one.line - other.line);
+  const repeated = batch.entries.flatMap(({ number: line, record: { id } }) =>
+    id !== undefined && existing.has(String(id)) ? [{ line, problem: idExists(id) }] : [],
+  );
+  const unknown = missing.map((reference) => ({
+    line: batch.entries[reference.index]!.number,
+    problem: namesNothing(reference),
+    unlessImported: reference.table === tableName ? reference.value : undefined,
+  }));
+  return [...repeated, ...unknown, ...taken].sort((one, other) => one.line - other.line);
 }
 
 function idExists(id: Id): string {

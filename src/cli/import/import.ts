@@ -3,6 +3,7 @@ import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
+import { ownReferences } from '../../resource/store/references.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
 import { LineSummary } from '../output/write-lines.js';
@@ -23,14 +24,17 @@ export async function importRecords(
   interrupt: AbortSignal,
 ): Promise<void> {
   const isFile = file !== undefined && (await isRepeatable(file));
-  if (options.atomic && !isFile) {
-    throw new UsageError('--atomic needs a file: a pipe or stdin cannot be read twice, first for the check');
+  const own = ownReferences(await resource.entity());
+  if ((options.atomic || own.length > 0) && !isFile) {
+    const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : '--atomic';
+    throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
   const config = loadConfigFromProcess(SETTINGS);
   const job: ImportJob = {
     resource,
     reader: await RecordReader.of(resource),
     options,
+    ownReferences: own,
     interrupt,
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt),
@@ -47,7 +51,7 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   const { count } = await storage.store.usage();
   console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
   const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;
-  const store = job.options.atomic ? storeAtomically : storeInBatches;
+  const store = job.options.atomic || job.ownReferences.length > 0 ? storeAtomically : storeInBatches;
   const stored = await store(storage, job, total);
   console.error(`Imported ${job.resource.name.counted(stored)}.`);
 }

@@ -59,6 +59,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
+    deferReferences: 'SET CONSTRAINTS ALL DEFERRED',
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;

@@ -64,6 +64,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
     now: `CAST(unixepoch('subsec') * 1000 AS integer)`,
+    deferReferences: 'PRAGMA defer_foreign_keys = ON',
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;

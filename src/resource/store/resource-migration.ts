@@ -53,6 +53,7 @@ export async function createResourceTable(
       referencedTableName,
       referencedColumnNames: ['id'],
       onDelete: 'RESTRICT',
+      deferrable: referencedTableName === name ? 'INITIALLY IMMEDIATE' : undefined,
     })),
     indices: [
       ...[...Object.keys(references).map((column) => [column]), ...indices].map((names) => ({

@@ -49,7 +49,7 @@ export class ContractSource {
     const create = { ...this.body('post', path, 0), ...given.create };
     const replace = { ...this.body('put', `${path}/{id}`, 1), ...given.replace };
     const wrong = Object.entries(this.properties('post', path))
-      .filter(([name]) => !(name in this.references(path)))
+      .filter(([name]) => !this.referring(path).includes(name))
       .flatMap(([name, schema]) => wrongValues(name, schema, this.resolve));
     return {
       ...given,
@@ -58,6 +58,7 @@ export class ContractSource {
       filters: this.filters(create, replace),
       ranges: this.ranges(create),
       references: this.references(path),
+      ownReferences: this.ownReferences(path),
       parents: this.parents(path),
       publicReads: [path, `${path}/{id}`].filter((each) => this.isPublic(each)),
     };
@@ -67,7 +68,9 @@ export class ContractSource {
   body(method: string, path: string, index: 0 | 1): Body {
     const collection = path.replace('/{id}', '');
     const references = this.references(collection);
+    const own = this.ownReferences(collection);
     const values = Object.entries(this.properties(method, path)).map(([name, schema]) => {
+      if (own.includes(name)) return [name, null] as const;
       const parent = references[name];
       const value =
         parent === undefined ? validValues(schema, this.resolve)[index] : idOf(this.document, parent, index + 1);
@@ -92,7 +95,8 @@ export class ContractSource {
       isUnique ? columns.map(({ propertyName }) => propertyName) : [],
     );
     const bound = new Set([...unique, ...(this.given.ruled ?? [])]);
-    const names = Object.keys(this.properties('patch', `${path}/{id}`)).filter((name) => name in replace);
+    const properties = Object.keys(this.properties('patch', `${path}/{id}`));
+    const names = properties.filter((name) => name in replace && replace[name] !== null);
     const [first, second] = [...names].sort((one, other) => Number(bound.has(one)) - Number(bound.has(other)));
     return Object.fromEntries(
       [first!, ...(second === undefined || bound.has(second) ? [] : [second])].map((name) => [name, replace[name]]),
@@ -102,7 +106,7 @@ export class ContractSource {
   private wrongReferences(): WrongValue[] {
     const { path } = this.given;
     const properties = this.properties('post', path);
-    return Object.keys(this.references(path)).flatMap((name) => {
+    return this.referring(path).flatMap((name) => {
       const isNumber = ofValue(properties[name], this.resolve).type === 'integer';
       const values = isNumber ? [0, -1, 1.5, '1', '1e3', 2 ** 53, true, ''] : [...WRONG_IDS, 1, true];
       return values.map((value) => ({ pointer: `/${name}`, value }));
@@ -111,13 +115,24 @@ export class ContractSource {
 
   /** Paths by property, without references to the resource itself, because there is no first record. */
   references(path: string): Record<string, string> {
+    return Object.fromEntries(this.allReferences(path).filter(([, parent]) => parent !== path));
+  }
+
+  private ownReferences(path: string): string[] {
+    return this.allReferences(path).flatMap(([name, parent]) => (parent === path ? [name] : []));
+  }
+
+  private referring(path: string): string[] {
+    return this.allReferences(path).map(([name]) => name);
+  }
+
+  private allReferences(path: string): (readonly [name: string, parent: string])[] {
     const properties = this.properties('post', path);
-    return Object.fromEntries(
-      this.entityOf(path).foreignKeys.flatMap(({ columns: [column], referencedEntityMetadata: { tableName } }) => {
-        const name = column!.propertyName;
-        return name in properties && `/${tableName}` !== path ? [[name, `/${tableName}`] as const] : [];
-      }),
-    );
+    return this.entityOf(path)
+      .foreignKeys.map(({ columns: [column], referencedEntityMetadata: { tableName } }) => {
+        return [column!.propertyName, `/${tableName}`] as const;
+      })
+      .filter(([name]) => name in properties);
   }
 
   private parents(path: string, below: readonly string[] = []): string[] {
@@ -138,7 +153,7 @@ export class ContractSource {
   /** Parameters that select records by one or several values, without those for properties that the service sets. */
   private filters(create: Body, replace: Body): Record<string, readonly [unknown, unknown]> {
     const filters = this.arrays
-      .filter((name) => name in create)
+      .filter((name) => name in create && create[name] !== null)
       .map((name) => [name, [create[name], replace[name]]] as const);
     return { ...Object.fromEntries(filters), ...this.given.filters };
   }

@@ -11,8 +11,9 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Tests POST, GET, PUT, PATCH and DELETE of one record. */
 export function describeOneRecord(resource: ResourceUnderTest): void {
-  const { create, replace, patch, ruled = [] } = resource.contract;
-  const changed = { ...patch, ...some(replace, Object.keys(replace)) };
+  const { create, replace, patch, ruled = [], ownReferences } = resource.contract;
+  const changing = Object.keys(replace).filter((name) => !ownReferences.includes(name));
+  const changed = { ...patch, ...some(replace, changing) };
 
   /** Whether the body of PUT has all properties of the record but the id. */
   const isWhole = (record: Body): boolean => Object.keys(record).every((name) => name === 'id' || name in replace);
@@ -214,8 +215,9 @@ function describeValues(resource: ResourceUnderTest): void {
     const { path } = await resource.create();
     const schema = resource.document.resolve(resource.document.bodySchema('patch', `${resource.path}/{id}`));
     const resolve = (each: any): any => resource.document.resolve(each);
-    const { references, patch, ruled = [] } = resource.contract;
-    const names = Object.keys(schema.properties).filter((each) => !(each in references) && !ruled.includes(each));
+    const { references, ownReferences, patch, ruled = [] } = resource.contract;
+    const others = [...Object.keys(references), ...ownReferences, ...ruled];
+    const names = Object.keys(schema.properties).filter((each) => !others.includes(each));
     for (const name of names) {
       for (const [sent, stored] of extremeValues(schema.properties[name], resolve)) {
         const answer = await resource.request('PATCH', path, { body: { [name]: sent } });

@@ -67,6 +67,8 @@ export interface DerivedContract extends ResourceContract {
    * their ids are `01999999-0000-7000-8000-000000000001` and `...2`.
    */
   readonly references: Readonly<Record<string, string>>;
+  /** Properties that refer to the resource itself, which are null in `create` and `replace`. */
+  readonly ownReferences: readonly string[];
   /** The paths of `references` and of their own references, parents first. */
   readonly parents: readonly string[];
   /** Paths of GETs that need no token. */
