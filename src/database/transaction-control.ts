@@ -1,11 +1,13 @@
 import {
   DataSource,
   type EntityTarget,
+  type Migration,
   type ObjectLiteral,
   type QueryRunner,
   type SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
+import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
 const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
@@ -42,6 +44,14 @@ export abstract class GuardedDataSource extends DataSource {
     if (alias === undefined) return new this.QueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
     return new this.QueryBuilder<Entity>(this, queryRunner).select(alias).from(target as EntityTarget<Entity>, alias);
+  }
+
+  override runMigrations(options?: MigrationOptions): Promise<Migration[]> {
+    return changeSchema(this, 'executePendingMigrations', options);
+  }
+
+  override async undoLastMigration(options?: MigrationOptions): Promise<void> {
+    await changeSchema(this, 'undoLastMigration', options);
   }
 
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */

@@ -91,6 +91,29 @@ describe('migrations', () => {
       expect(await migrate(dataSource)).toEqual([]);
     });
 
+    it('make old ETags invalid when they have run, and when they are reverted', async () => {
+      class Changing9000000000000 implements MigrationInterface {
+        readonly name = 'Changing9000000000000';
+        async up(): Promise<void> {}
+        async down(): Promise<void> {}
+      }
+      await using service = await startService({ DATABASE_URL: databaseUrlFor(folder) });
+      const client = await Client.of(service);
+      const path = (await client.post(COOKIE)).headers.get('location')!;
+      const etag = async (): Promise<string> => (await client.get(path)).headers.get('etag')!;
+      const known = [await etag()];
+      expect(await migrate(dataSource)).toEqual([]);
+      expect(await etag()).toBe(known[0]);
+      dataSource.migrations.push(new Changing9000000000000());
+      for (const change of [() => migrate(dataSource), () => dataSource.undoLastMigration()]) {
+        await change();
+        const headers = { 'if-none-match': known.join(', ') };
+        expect((await client.get(path, headers)).status).toBe(200);
+        known.push(await etag());
+      }
+      expect(new Set(known).size).toBe(3);
+    });
+
     it('wait for the one process that runs them, and then have nothing to do', async () => {
       const other = await createDataSource(loadConfig(environmentIn(folder)));
       await other.initialize();

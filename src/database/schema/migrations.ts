@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type DataSource, MigrationExecutor, QueryFailedError } from 'typeorm';
+import { type DataSource, type Migration, MigrationExecutor, QueryFailedError } from 'typeorm';
 import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
@@ -10,19 +11,31 @@ const PAUSE = 1000;
 /** Milliseconds until the last attempt, longer than a client may take to read a list. */
 const LAST_ATTEMPT = 600_000;
 
+type SchemaChange = 'executePendingMigrations' | 'undoLastMigration';
+export type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
+
+/** @returns the names of the migrations that ran; see `changeSchema` */
+export async function migrate(dataSource: DataSource): Promise<string[]> {
+  return (await dataSource.runMigrations()).map(({ name }) => name);
+}
+
 /**
- * Runs the pending migrations in one transaction, which locks the `migrations` table first. Of several processes, one
- * migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
- * @returns the names of the migrations that ran
+ * Runs the pending migrations, or reverts the last one in one transaction, which locks the `migrations` table first. Of
+ * several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
+ * @returns the migrations that ran
  * @throws {DatabaseStartError} when a statement of a migration fails
  * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out
  */
-export async function migrate(dataSource: DataSource): Promise<string[]> {
-  if (dataSource.options.type !== 'postgres') return migrateOnce(dataSource);
+export async function changeSchema(
+  dataSource: DataSource,
+  change: SchemaChange,
+  options: MigrationOptions = {},
+): Promise<Migration[]> {
+  if (dataSource.options.type !== 'postgres') return changeOnce(dataSource, change, options);
   const started = performance.now();
   for (let attempts = 1; ; attempts++) {
     try {
-      return await migrateOnce(dataSource);
+      return await changeOnce(dataSource, change, options);
     } catch (error) {
       const isInUse = error instanceof DatabaseUnavailableError && error.kind === 'busy';
       if (!isInUse || performance.now() - started > LAST_ATTEMPT) throw error;
@@ -32,13 +45,18 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   }
 }
 
-async function migrateOnce(dataSource: DataSource): Promise<string[]> {
+async function changeOnce(
+  dataSource: DataSource,
+  change: SchemaChange,
+  options: MigrationOptions,
+): Promise<Migration[]> {
+  const { transaction: mode = 'all' } = options;
   const runner = dataSource.createQueryRunner();
   try {
     // A table rebuild needs foreign keys off, and SQLite ignores this pragma inside a transaction. On PostgreSQL, the
     // call takes a lock and lifts the time-outs.
     await runner.beforeMigration();
-    await runner.startTransaction();
+    if (mode !== 'none') await runner.startTransaction();
     try {
       if (dataSource.options.type === 'postgres') {
         // While a migration waits for a table, all requests for that table wait behind it, and a list may be read for
@@ -46,12 +64,17 @@ async function migrateOnce(dataSource: DataSource): Promise<string[]> {
         await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
       }
       const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = 'all';
-      const done = await executor.executePendingMigrations();
-      await runner.commitTransaction();
-      return done.map(({ name }) => name);
+      executor.transaction = mode;
+      executor.fake = options.fake ?? false;
+      const done = await executor[change]();
+      // Records may have other values now under their old revisions, so old ETags must become invalid.
+      if (done?.length !== 0 && (await runner.hasTable('storage'))) {
+        await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
+      }
+      if (runner.isTransactionActive) await runner.commitTransaction();
+      return done ?? [];
     } catch (error) {
-      await runner.rollbackTransaction();
+      if (runner.isTransactionActive) await runner.rollbackTransaction();
       throw failedMigration(error);
     }
   } finally {

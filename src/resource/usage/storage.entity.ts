@@ -11,7 +11,7 @@ export class StorageRow {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Random. A new or restored database gets a new epoch, so ETags of different databases never match. */
+  /** Random. A new, migrated or restored database gets a new epoch, so ETags of its earlier states never match. */
   @Column('varchar')
   epoch!: string;
 
