@@ -21,11 +21,7 @@ export async function runMigrations({ checkCapacity }: { checkCapacity?: true })
     await rejectNewerSchema(dataSource);
     if (checkCapacity) await requireCapacity(dataSource, config);
     const names = await migrate(dataSource);
-    const current = await configInForce(dataSource, config);
-    // The service makes triggers at its start only if its database role owns the tables.
-    for (const { name, capacity, audited = false } of RESOURCES) {
-      await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
-    }
+    await prepareResources(dataSource, config);
     logger.log(names.length > 0 ? `Ran the migrations ${names.join(', ')}` : 'No migration is pending');
   } catch (error) {
     const reason = engineOf(dataSource).explain(error) as Error;
@@ -33,6 +29,14 @@ export async function runMigrations({ checkCapacity }: { checkCapacity?: true })
     throw reason;
   } finally {
     await dataSource.destroy();
+  }
+}
+
+/** Makes missing triggers. The service makes them at its start only if its database role owns the tables. */
+export async function prepareResources(dataSource: DataSource, config: Config): Promise<void> {
+  const current = await configInForce(dataSource, config);
+  for (const { name, capacity, audited = false } of RESOURCES) {
+    await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
   }
 }
 

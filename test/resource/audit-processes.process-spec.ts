@@ -1,14 +1,26 @@
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
 import { CreateDeeds1790000500000 } from '../deeds/create-deeds.js';
 import { Deed } from '../deeds/deed.entity.js';
 import { DeedsModule } from '../deeds/deeds.module.js';
 import { allLines, expectAgreement, expectChain, recordsOf } from '../deeds/trail.js';
 import { inDatabase, run } from '../support/command.js';
-import { databaseUrlFor, engineInUse } from '../support/engine.js';
+import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { AUDITED_COOKIES } from '../support/faults/audited-cookies.js';
-import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  environmentIn,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
@@ -40,6 +52,21 @@ describe(`the audit trail of two services on one database (${engineInUse()})`, (
     } finally {
       for (const service of services.reverse()) await service.stop();
     }
+  });
+});
+
+describe(`the audit trail after npm run migration:run (${engineInUse()})`, () => {
+  it('has a line for a write before the first start of the service', async () => {
+    const folder = temporaryFolder();
+    await provideDatabase(folder);
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }), ...AUDITED_COOKIES };
+    const args = ['node_modules/typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js'];
+    await promisify(execFile)(process.execPath, args, { env });
+    const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+    await dataSource.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'Rain')");
+    expect(await dataSource.query('SELECT operation FROM audit')).toEqual([{ operation: 'create' }]);
+    await dataSource.destroy();
+    rmSync(folder, { recursive: true, force: true });
   });
 });
 
