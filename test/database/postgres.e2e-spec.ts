@@ -47,6 +47,28 @@ class Box {
   label!: string;
 }
 
+describePostgres('an empty schema with the name of the user', () => {
+  it('stops the start, which names both schemas, until the role has chosen one', async () => {
+    const DATABASE_URL = await freshDatabase();
+    const owned = { DATABASE_URL, LOG_LEVEL: 'silent' };
+    const found = async (): Promise<number> => {
+      await using service = await startService(owned);
+      return (await (await Client.of(service)).get('/cookies')).body.length;
+    };
+    {
+      await using service = await startService(owned);
+      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    }
+    const inOwn = (sql: string) => onServer(DATABASE_URL, (client) => client.query(sql));
+    await inOwn('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
+    await expect(found()).rejects.toThrow(
+      /its tables are in the schema public, but new ones would be in cookies, .* ALTER ROLE CURRENT_USER SET search_path = "public"/,
+    );
+    await inOwn('DROP SCHEMA cookies');
+    expect(await found()).toBe(1);
+  });
+});
+
 describePostgres('an entity of another schema', () => {
   it('keeps a given id, and the next generated one is beyond it', async () => {
     const DATABASE_URL = await freshDatabase();

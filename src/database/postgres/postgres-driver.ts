@@ -104,6 +104,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
         this.searchSchema ??= await runner.getCurrentSchema();
         this.schema ??= this.searchSchema;
         await this.expectUtf8(runner);
+        await this.expectOneSchema(runner);
       } finally {
         await runner.release();
       }
@@ -220,6 +221,20 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     if (row?.server_encoding === 'UTF8') return;
     throw new Error(
       `the database ${this.settings.database} is encoded in ${row?.server_encoding}; make one with ENCODING 'UTF8'`,
+    );
+  }
+
+  /** Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name. */
+  private async expectOneSchema(runner: PostgresQueryRunner): Promise<void> {
+    const [row] = (await runner.query(
+      `SELECT nspname AS found, current_schema() AS used FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+       WHERE pg_class.oid = to_regclass('storage') AND nspname <> current_schema()`,
+    )) as { found: string; used: string }[];
+    if (row === undefined) return;
+    const choose = (schema: string): string => `ALTER ROLE CURRENT_USER SET search_path = "${schema}"`;
+    throw new Error(
+      `its tables are in the schema ${row.found}, but new ones would be in ${row.used}, which is before it in search_path ` +
+        `and lacks them; to use the tables, run ${choose(row.found)}, or drop ${row.used}; for new tables, ${choose(row.used)}`,
     );
   }
 
