@@ -193,6 +193,11 @@ describe('cli backup and restore', () => {
       () => tamper((db) => db.exec("DELETE FROM storage WHERE resource = 'cookies'")),
       /no row for cookies/,
     ],
+    [
+      'a BLOB for a wish',
+      () => tamper((db) => db.exec("UPDATE cookies SET wish = x'00ff' WHERE id = 7")),
+      /backup\.sqlite cannot be restored: no list could show its records: .*BLOB/,
+    ],
     ['no cookies', () => tamper((db) => db.exec('DROP TABLE cookies')), /no table cookies/],
     [
       'text in UTF-16',

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { QueryFailedError } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { RESOURCES } from '../../features.js';
 import { wholeArray } from '../../resource/lists/json-array.js';
@@ -49,7 +50,12 @@ export async function checkedCopy(
   const differences = await differencesFromFresh(draft, migrations, config);
   if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
   dropRecreatedParts(draft);
-  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
+  if (recordCheck) {
+    await requireValidRecords(file, atPath(config, draft), interrupt).catch((error: unknown) => {
+      // SQLite stores a BLOB in any column, and its JSON functions reject it.
+      throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
+    });
+  }
   return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
