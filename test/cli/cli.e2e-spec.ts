@@ -205,6 +205,11 @@ describe('the command line', () => {
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
       ],
       [
+        'a table that was dropped',
+        () => inDatabase(folder, (db) => db.exec('DROP TABLE leases')),
+        /^FAIL {2}migrations +the table leases cannot be read \(.*no such table: leases\): restore a backup$/m,
+      ],
+      [
         'a clock that is two minutes behind',
         () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,
@@ -215,6 +220,15 @@ describe('the command line', () => {
       const { code, stdout, stderr } = await run(folder, ['doctor']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });
       expect(stderr).toMatch(/of 13 checks failed/);
+    });
+
+    it('--fix goes on with the checks, without a stack, when the table of a resource was dropped', async () => {
+      folder = await folderWith(line({ id: 1 }));
+      inDatabase(folder, (db) => db.exec('DROP TABLE cookies'));
+      const { code, stdout, stderr } = await run(folder, ['doctor', '--fix']);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^\d of 14 checks failed\.\n$/) });
+      expect(stdout).toMatch(/^FAIL {2}fix +.*no such table: .*cookies/m);
+      expect(stdout).toMatch(/^FAIL {2}migrations +the entity Cookie cannot be read/m);
     });
 
     it('reports the age of the last backup in BACKUP_DIR, or that there is none', async () => {

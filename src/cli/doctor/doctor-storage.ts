@@ -44,13 +44,28 @@ export function migrations(config: Config): Promise<string> {
     if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) {
-      const problems = await unreadableEntities(dataSource);
+      const problems = [...(await unreadableEntities(dataSource)), ...(await unreadableTables(dataSource))];
       if (problems.length > 0) throw new Error(problems.join('; '));
       return 'all have run';
     }
     if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
     throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
   });
+}
+
+/** The tables of migrations that have no entity. */
+const WITHOUT_ENTITY = ['leases', 'live_settings', 'revoked_tokens'];
+
+async function unreadableTables(dataSource: DataSource): Promise<string[]> {
+  const problems: string[] = [];
+  for (const table of WITHOUT_ENTITY) {
+    await committed(dataSource)
+      .query(`SELECT 1 FROM ${table} WHERE 1 = 0`, [])
+      .catch(({ message }: Error) => {
+        problems.push(`the table ${table} cannot be read (${message}): restore a backup`);
+      });
+  }
+  return problems;
 }
 
 export function counters(config: Config): Promise<string> {
@@ -108,26 +123,25 @@ export function auditTrail(config: Config): Promise<string> {
 
 /**
  * Makes missing triggers, and corrects every count that differs from the number of records. The service may run.
- * @returns a line for each change
+ * @param onFixed called with a line for each change
  */
-export async function fixCounters(config: Config): Promise<string[]> {
-  if (!databaseExists(config)) return [];
+export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
+  if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
   const current = await configInForce(dataSource, config);
-  const fixed: string[] = [];
   for (const resource of RESOURCES) {
     const { name, capacity, audited = false } = resource;
     const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) {
       await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
-      fixed.push(`${triggers} are made`);
+      onFixed(`${triggers} are made`);
     }
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;
     const count = await recount(dataSource, name.plural);
-    fixed.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
+    onFixed(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
   }
-  return fixed;
+  return 'triggers and counters are right';
 }
 
 /** The values of `cli set`, which replace values of the environment. */

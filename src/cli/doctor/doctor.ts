@@ -20,9 +20,9 @@ import {
 
 export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
-  if (fix) for (const line of await fixCounters(config)) say('FIX ', 'counter', line);
   const { url, backupFolder } = config.database;
   const checks: Checks = {
+    ...(fix && { fix: () => fixCounters(config, (line) => say('FIX ', 'counter', line)) }),
     keys,
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
