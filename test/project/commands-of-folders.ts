@@ -39,6 +39,11 @@ export function describeFolders({ run, done, file, useEmptyDatabase }: ProjectCo
     });
 
     it('import and --dry-run name a reference that neither the input nor the storage has, and store nothing', async () => {
+      // A PostgreSQL database exists before the first start.
+      const absent =
+        engine === 'sqlite' ? /no database yet, and folders refer to records\. .*migrat/ : /lacks the migrations/;
+      const early = await run(`import folders ${file(folder(1, 1))} --dry-run`);
+      expect(early).toMatchObject({ code: 1, stderr: expect.stringMatching(absent) });
       await done('migrate');
       const lines = folder(1, 3) + folder(2, 9) + folder(3, 1);
       const stderr = expect.stringContaining(`Line 2 is wrong: "parentId" names the record ${uuid(9)} of folders`);

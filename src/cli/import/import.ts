@@ -1,5 +1,6 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { MIGRATE } from '../../config/program-names.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
@@ -106,6 +107,6 @@ async function rejectReferences({ name, entity }: Resource): Promise<void> {
   const target = await entity();
   if (!getMetadataArgsStorage().foreignKeys.some((key) => key.target === target)) return;
   throw new Failure(
-    `There is no database yet, and ${name.pluralText} refer to other records. Import those first; --dry-run makes no database.`,
+    `There is no database yet, and ${name.pluralText} refer to records. Import those first, or run ${MIGRATE}; --dry-run makes no database.`,
   );
 }
