@@ -11,10 +11,13 @@ import {
   type NestModule,
   Param,
   Post,
+  Query,
+  Res,
   VersioningType,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
+import type { FastifyReply } from 'fastify';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -23,6 +26,9 @@ import { SETTINGS } from '../../src/features.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, environmentIn, temporaryFolder } from '../support/service.js';
 
+/** More than the buffers of a socket. */
+const SENT = 16 * 1024 * 1024;
+
 @Injectable()
 class Rejecting implements NestMiddleware {
   async use({ url = '' }: { url?: string }, _response: unknown, next: () => void): Promise<void> {
@@ -30,6 +36,14 @@ class Rejecting implements NestMiddleware {
     if (url.includes('reject')) throw new BadRequestException('No jars today');
     next();
   }
+}
+
+/** Replaces a method by an anonymous function, as decorators of teams do. */
+function wrapped(_prototype: object, _name: string, descriptor: PropertyDescriptor): void {
+  const original = descriptor.value as (...values: unknown[]) => unknown;
+  descriptor.value = function (...values: unknown[]) {
+    return original.apply(this, values);
+  };
 }
 
 @Controller()
@@ -46,6 +60,18 @@ class OwnController {
 
   @Get('jars/:id')
   jar(): void {}
+
+  @Get('wrapped')
+  @wrapped
+  wrapped(@Query('size') size: string) {
+    return { size };
+  }
+
+  @Get('sent')
+  async sent(@Res() reply: FastifyReply) {
+    await reply.send(Buffer.alloc(SENT));
+    throw new Error('after the response');
+  }
 }
 
 @Controller()
@@ -123,6 +149,15 @@ describe('routes of a module beside the resource kit', () => {
       expect(answer.body.message).toBe('No jars today');
     },
   );
+
+  it('may have a decorator that replaces the method', async () => {
+    expect((await client.get('/wrapped?size=3')).body).toEqual({ size: '3' });
+    expectError(await client.get('/wrapped?sise=3'), 400, 'INVALID_REQUEST');
+  });
+
+  it('may fail after they have sent the response, which stays whole', async () => {
+    expect((await client.get('/sent')).text).toHaveLength(SENT);
+  });
 
   it('are 404 and not 405 for a version that does not exist', async () => {
     const versioned = (version: string) => client.get('/news', { 'x-version': version });

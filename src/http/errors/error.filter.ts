@@ -84,9 +84,9 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
-  // A list that fails after its status was sent is cut off, so that it does not look complete.
+  // A list that fails after its status was sent is cut off, so that it does not look complete. A whole response stays.
   if (reply.sent || reply.raw.headersSent) {
-    reply.raw.destroy();
+    if (!reply.raw.writableEnded) reply.raw.destroy();
     return;
   }
   removeInvalidFields(reply);
