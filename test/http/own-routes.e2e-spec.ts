@@ -17,7 +17,7 @@ import {
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -119,6 +119,11 @@ describe('routes of a module beside the resource kit', () => {
     const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), OwnModule] }).compile();
     app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
     app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version' });
+    await app.register((fastify: FastifyInstance, _options: object, done: () => void) => {
+      const schema = { body: { type: 'object', properties: { size: { type: 'integer' } } } };
+      fastify.post('/fastify', { schema }, ({ body }, reply) => reply.send({ body }));
+      done();
+    });
     await app.listen(0, '127.0.0.1');
     client = await Client.of({ url: await app.getUrl() });
   });
@@ -157,6 +162,14 @@ describe('routes of a module beside the resource kit', () => {
 
   it('may fail after they have sent the response, which stays whole', async () => {
     expect((await client.get('/sent')).text).toHaveLength(SENT);
+  });
+
+  it('may be routes of Fastify in a plugin, with parsed bodies and a schema', async () => {
+    const post = (size: unknown) => client.request('POST', '/fastify', { body: { size } });
+    expect(await post(3)).toMatchObject({ status: 200, body: { body: { size: 3 } } });
+    const rejected = await post('x');
+    expectError(rejected, 400, 'INVALID_REQUEST');
+    expect(rejected.body.message).toBe('body/size must be integer');
   });
 
   it('are 404 and not 405 for a version that does not exist', async () => {

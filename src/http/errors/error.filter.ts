@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
-import type { ApiError } from './api-error.js';
+import { ApiError } from './api-error.js';
 import { httpCallOf, originOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
@@ -139,14 +139,16 @@ export class ErrorAdapter extends FastifyAdapter {
 
 /**
  * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
- * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is not sent.
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is only sent if a
+ * schema rejects the request.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (error instanceof HttpException) return error;
-  const { statusCode: status } = (error ?? {}) as { statusCode?: unknown };
+  const { statusCode: status, validation } = (error ?? {}) as { statusCode?: unknown; validation?: unknown };
   if (!isForClients(status)) return error;
   // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
+  if (validation !== undefined) return new ApiError(status, 'INVALID_REQUEST', (error as Error).message);
   return standardError(status, error);
 }
 
