@@ -72,4 +72,6 @@ async function finishRequests(connections: Connections, timeout: number, logger:
     }
     await sleep(POLL);
   }
+  // The log needs a line for each request, also for one whose handler still runs.
+  connections.requests.endLateOrphans(Infinity);
 }

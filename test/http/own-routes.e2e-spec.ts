@@ -11,10 +11,13 @@ import {
   type NestModule,
   Param,
   Post,
+  Query,
+  Res,
   VersioningType,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -23,6 +26,9 @@ import { SETTINGS } from '../../src/features.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, environmentIn, temporaryFolder } from '../support/service.js';
 
+/** More than the buffers of a socket. */
+const SENT = 16 * 1024 * 1024;
+
 @Injectable()
 class Rejecting implements NestMiddleware {
   async use({ url = '' }: { url?: string }, _response: unknown, next: () => void): Promise<void> {
@@ -30,6 +36,14 @@ class Rejecting implements NestMiddleware {
     if (url.includes('reject')) throw new BadRequestException('No jars today');
     next();
   }
+}
+
+/** Replaces a method by an anonymous function, as decorators of teams do. */
+function wrapped(_prototype: object, _name: string, descriptor: PropertyDescriptor): void {
+  const original = descriptor.value as (...values: unknown[]) => unknown;
+  descriptor.value = function (...values: unknown[]) {
+    return original.apply(this, values);
+  };
 }
 
 @Controller()
@@ -46,6 +60,18 @@ class OwnController {
 
   @Get('jars/:id')
   jar(): void {}
+
+  @Get('wrapped')
+  @wrapped
+  wrapped(@Query('size') size: string) {
+    return { size };
+  }
+
+  @Get('sent')
+  async sent(@Res() reply: FastifyReply) {
+    await reply.send(Buffer.alloc(SENT));
+    throw new Error('after the response');
+  }
 }
 
 @Controller()
@@ -93,6 +119,11 @@ describe('routes of a module beside the resource kit', () => {
     const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), OwnModule] }).compile();
     app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
     app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version' });
+    await app.register((fastify: FastifyInstance, _options: object, done: () => void) => {
+      const schema = { body: { type: 'object', properties: { size: { type: 'integer' } } } };
+      fastify.post('/fastify', { schema }, ({ body }, reply) => reply.send({ body }));
+      done();
+    });
     await app.listen(0, '127.0.0.1');
     client = await Client.of({ url: await app.getUrl() });
   });
@@ -123,6 +154,23 @@ describe('routes of a module beside the resource kit', () => {
       expect(answer.body.message).toBe('No jars today');
     },
   );
+
+  it('may have a decorator that replaces the method', async () => {
+    expect((await client.get('/wrapped?size=3')).body).toEqual({ size: '3' });
+    expectError(await client.get('/wrapped?sise=3'), 400, 'INVALID_REQUEST');
+  });
+
+  it('may fail after they have sent the response, which stays whole', async () => {
+    expect((await client.get('/sent')).text).toHaveLength(SENT);
+  });
+
+  it('may be routes of Fastify in a plugin, with parsed bodies and a schema', async () => {
+    const post = (size: unknown) => client.request('POST', '/fastify', { body: { size } });
+    expect(await post(3)).toMatchObject({ status: 200, body: { body: { size: 3 } } });
+    const rejected = await post('x');
+    expectError(rejected, 400, 'INVALID_REQUEST');
+    expect(rejected.body.message).toBe('body/size must be integer');
+  });
 
   it('are 404 and not 405 for a version that does not exist', async () => {
     const versioned = (version: string) => client.get('/news', { 'x-version': version });

@@ -106,7 +106,7 @@ export const RECORDS: Habits = {
         { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
         { name: 'weight', type: 'integer', default: 1 },
         { name: 'label', type: 'varchar', length: '5' },
-        { name: 'code', type: 'varchar' },
+        { name: 'code', type: 'varchar', default: "'1'" },
         { name: 'packed', type: 'timestamp' },
       ];
       const change = (runner: QueryRunner, name: string, column: Partial<TableColumnOptions>) => {
@@ -119,12 +119,34 @@ export const RECORDS: Habits = {
         await runner.query(`INSERT INTO boxes (weight, label, code, packed) VALUES (7, 'heavy', '12', '2026-01-31')`);
         await change(runner, 'weight', { default: 2 });
         await change(runner, 'label', { name: 'title', length: '50' });
-        await change(runner, 'code', { type: 'integer' });
+        await change(runner, 'code', { type: 'integer', default: 3 });
         await change(runner, 'packed', { isNullable: true });
-        return runner.query(`SELECT id, weight, title, code FROM boxes WHERE packed IS NOT NULL`);
+        await runner.query(`INSERT INTO boxes (title) VALUES ('light')`);
+        return runner.query(`SELECT id, weight, title, code FROM boxes ORDER BY id`);
       });
     },
-    [{ id: 1, weight: 7, title: 'heavy', code: 12 }],
+    [
+      { id: 1, weight: 7, title: 'heavy', code: 12 },
+      { id: 2, weight: 2, title: 'light', code: 3 },
+    ],
+  ],
+  'addColumn() and changeColumn() make the columns of the entities': [
+    async ({ dataSource }) => {
+      await dataSource.transaction(async ({ queryRunner: runner }) => {
+        const columns = [
+          { name: 'uuid', type: 'uuid', isNullable: true },
+          { name: 'at', type: 'timestamp', isNullable: true },
+        ];
+        for (const column of columns) {
+          await runner!.dropColumn('samples', column.name);
+          await runner!.addColumn('samples', new TableColumn(column));
+        }
+        const sold = new TableColumn({ name: 'sold', type: 'boolean', default: false });
+        await runner!.changeColumn('items', 'sold', sold);
+      });
+      return (await dataSource.driver.createSchemaBuilder().log()).upQueries.map(({ query }) => query);
+    },
+    [],
   ],
   // Errors.
   'a UNIQUE violation is a QueryFailedError': [

@@ -88,6 +88,21 @@ describe('stopping', () => {
     expect([...storedIn(folder).rows.values()]).toMatchObject([{ size: 'large' }]);
   });
 
+  it('logs a request that is cut off while its handler runs', async () => {
+    const program = `
+      import { ResourceRepository } from '${projectModule('dist/src/resource/store/resource-repository.js')}';
+      ResourceRepository.prototype.get = () => {
+        new Logger('Handler').log('The handler runs');
+        return new Promise(() => {});
+      };`;
+    await using service = await start({ SHUTDOWN_TIMEOUT: '0', ...preloaded(program) });
+    const socket = await connected(service.url);
+    socket.write(`GET /cookies/1 HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${await token()}\r\n\r\n`);
+    await service.printed('The handler runs');
+    expect(await service.end()).toBe(0);
+    expect(service.output).toMatch(/"route":"\/cookies\/:id".*"msg":"request cut off"/);
+  });
+
   it('finishes a running request and exits with 0 on SIGHUP', async () => {
     await using service = await start();
     const slow = await SlowPost.begin(service);

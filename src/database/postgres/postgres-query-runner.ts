@@ -146,15 +146,17 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     changed.type = this.driver.normalizeType({ type: changed.type as ColumnType });
     const old = known.findColumnByName(typeof oldColumn === 'string' ? oldColumn : oldColumn.name);
     if (old !== undefined && isConverted(old, changed)) {
-      const convert = (column: TableColumn): Query => {
+      const alter = `ALTER COLUMN ${this.driver.escape(old.name)}`;
+      const convert = (column: TableColumn, dropsDefault: string, setsDefault: string): Query => {
         const type = this.driver.createFullType(column);
-        const name = this.driver.escape(old.name);
-        return new Query(
-          `ALTER TABLE ${this.escapePath(known)} ALTER COLUMN ${name} TYPE ${type} USING ${name}::${type}`,
-        );
+        const change = `${alter} TYPE ${type} USING ${this.driver.escape(old.name)}::${type}`;
+        return new Query(`ALTER TABLE ${this.escapePath(known)} ${dropsDefault}${change}${setsDefault}`);
       };
-      await this.executeQueries(convert(changed), convert(old));
-      Object.assign(old, { type: changed.type, length: changed.length });
+      // The default of the old type may have no value in the new type. TypeORM sets the new default.
+      const [drop, restore] =
+        old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
+      await this.executeQueries(convert(changed, drop, ''), convert(old, '', restore));
+      Object.assign(old, { type: changed.type, length: changed.length, default: undefined });
     }
     return super.changeColumn(known, old ?? oldColumn, changed);
   }

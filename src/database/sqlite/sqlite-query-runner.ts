@@ -7,6 +7,7 @@ import {
   TypeORMError,
 } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import {
   type OpenTransaction,
@@ -134,6 +135,15 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       check.expression = check.expression?.replaceAll(`"${before}"`, () => `"${after}"`);
     }
     return super.renameColumn(known, oldColumn, newColumn);
+  }
+
+  /** Writes the type and the default of the entity's column for those of a migration that runs on both engines. */
+  protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
+    const copy = column.clone();
+    const isInstant = column.type.startsWith('timestamp');
+    copy.type = isInstant ? 'datetime' : this.driver.normalizeType({ type: column.type as ColumnType });
+    if (typeof column.default === 'boolean') copy.default = Number(column.default);
+    return super.buildCreateColumnSql(copy, skipPrimary);
   }
 
   override async clearDatabase(database?: string): Promise<void> {

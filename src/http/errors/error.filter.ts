@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
-import type { ApiError } from './api-error.js';
+import { ApiError } from './api-error.js';
 import { httpCallOf, originOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
@@ -84,9 +84,9 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
-  // A list that fails after its status was sent is cut off, so that it does not look complete.
+  // A list that fails after its status was sent is cut off, so that it does not look complete. A whole response stays.
   if (reply.sent || reply.raw.headersSent) {
-    reply.raw.destroy();
+    if (!reply.raw.writableEnded) reply.raw.destroy();
     return;
   }
   removeInvalidFields(reply);
@@ -139,14 +139,16 @@ export class ErrorAdapter extends FastifyAdapter {
 
 /**
  * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
- * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is not sent.
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is only sent if a
+ * schema rejects the request.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (error instanceof HttpException) return error;
-  const { statusCode: status } = (error ?? {}) as { statusCode?: unknown };
+  const { statusCode: status, validation } = (error ?? {}) as { statusCode?: unknown; validation?: unknown };
   if (!isForClients(status)) return error;
   // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
+  if (validation !== undefined) return new ApiError(status, 'INVALID_REQUEST', (error as Error).message);
   return standardError(status, error);
 }
 

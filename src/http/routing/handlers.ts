@@ -66,6 +66,14 @@ interface ArgumentMetadata {
   readonly schema?: object;
 }
 
+const scanner = new MetadataScanner();
+
+/** The name of the method that is the handler. A decorator may have replaced it by a function with another name. */
+export function methodOf(controller: Type, handler: unknown): string | undefined {
+  const prototype = controller.prototype as Record<string, unknown>;
+  return scanner.getAllMethodNames(prototype).find((name) => prototype[name] === handler);
+}
+
 export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
   const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {};
   const prototype = controller.prototype as Record<string, object>;

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
-import { argumentsOf } from '../routing/handlers.js';
+import { argumentsOf, methodOf } from '../routing/handlers.js';
 
 /** Rejects undeclared query parameters with 400. */
 @Injectable()
@@ -11,9 +11,9 @@ export class QueryGuard implements CanActivate {
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
     const names = Object.keys(query);
     if (names.length === 0) return true;
-    const queries = argumentsOf(context.getClass(), context.getHandler().name).filter(
-      ({ decorator }) => decorator === 'Query',
-    );
+    const method = methodOf(context.getClass(), context.getHandler());
+    if (method === undefined) return true;
+    const queries = argumentsOf(context.getClass(), method).filter(({ decorator }) => decorator === 'Query');
     const declared = new Set(queries.map(({ name }) => name));
     // A `@Query()` without a name has a class, whose validation rejects unknown parameters.
     if (declared.has(undefined)) return true;

@@ -38,9 +38,9 @@ export async function createResourceTable(
     name,
     columns: [
       ids === 'uuid'
-        ? columnOf(queryRunner, 'id', { type: 'uuid', isPrimary: true })
+        ? { name: 'id', type: 'uuid', isPrimary: true }
         : { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
-      ...Object.entries(columns).map(([column, options]) => columnOf(queryRunner, column, options)),
+      ...Object.entries(columns).map(([column, options]) => columnOf(column, options)),
       ...(hasTimestamps ? timestamps(queryRunner) : []),
       { name: 'revision', type: 'integer', default: 0 },
     ],
@@ -75,17 +75,8 @@ function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions
   return ['createdAt', 'updatedAt'].map((name) => ({ name, type: type as string, default: createDateDefault }));
 }
 
-function columnOf(
-  { dataSource: { driver } }: QueryRunner,
-  name: string,
-  options: string | Omit<TableColumnOptions, 'name'>,
-): TableColumnOptions {
-  const column = typeof options === 'string' ? { type: options } : options;
-  if (driver.options.type === 'postgres') return { name, ...column };
-  // SQLite has no types for a uuid and a boolean: its entities have a text and a number there.
-  const type = column.type === 'uuid' ? driver.normalizeType({ type: 'uuid' }) : column.type;
-  const value: unknown = column.default;
-  return { name, ...column, type, default: typeof value === 'boolean' ? Number(value) : value };
+function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name'>): TableColumnOptions {
+  return { name, ...(typeof options === 'string' ? { type: options } : options) };
 }
 
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */
