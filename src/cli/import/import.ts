@@ -20,7 +20,7 @@ export async function importRecords(
   resource: Resource,
   file: string | undefined,
   options: ImportOptions,
-  interrupt: AbortSignal,
+  interrupt: () => AbortSignal,
 ): Promise<void> {
   const isFile = file !== undefined && (await isRepeatable(file));
   if (options.atomic && !isFile) {
@@ -31,9 +31,12 @@ export async function importRecords(
     resource,
     reader: await RecordReader.of(resource),
     options,
-    interrupt,
+    // The first read of this property comes when the database is open.
+    get interrupt() {
+      return interrupt();
+    },
     file: isFile ? file : undefined,
-    open: () => openInput(file, interrupt),
+    open: () => openInput(file, interrupt()),
     largestId: largestIdFor(config.get(resource.capacity)),
   };
   if (options.dryRun) return dryRun(config, job);
