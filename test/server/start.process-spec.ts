@@ -140,6 +140,9 @@ describe('a start that fails, and doctor', () => {
       execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
       expect(await failedStart({}, volume)).toMatch(/volume (is full|has space)/);
       expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
+      const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+      expect((await run(volume, ['token', '--sub', 'alice'], { environment })).stderr).toContain('ENOSPC');
+      expect(readdirSync(volume).filter((name) => name.startsWith('jwt-secret'))).toEqual([]);
     });
   });
 
