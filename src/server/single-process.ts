@@ -7,9 +7,10 @@ import { hasSocket, SYSTEMD_SOCKET } from './systemd-socket.js';
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
+  const socket = hasSocket() ? { fd: SYSTEMD_SOCKET } : {};
   const app = await createApp(config);
   shutDownOnSignals(app, config);
   const { host, port } = config;
-  await app.listen(hasSocket() ? { host, port, fd: SYSTEMD_SOCKET } : { host, port });
+  await app.listen({ host, port, ...socket });
   await logStartupBanner(app, config, app.get(ManagementServer, { strict: false }).url);
 }
