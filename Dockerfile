@@ -66,7 +66,7 @@ RUN DATABASE_URL=sqlite:/tmp/cookies.sqlite JWT_SECRET=$(node -p 'crypto.randomU
     && cli token --help && rm /tmp/cookies.sqlite*
 VOLUME /data
 EXPOSE 3000 3001
-# Node handles SIGTERM itself once it serves; compose's `init: true` passes it on before that, too.
+# The service handles SIGTERM itself as soon as its code is loaded; compose's `init: true` passes it on before that, too.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT}/health/ready`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]

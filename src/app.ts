@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { NestApplicationOptions } from '@nestjs/common';
+import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
@@ -44,9 +44,12 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const log = createLog(config, tracing && (() => traceIds()));
+  const logger = new NestLogger(log);
+  // Nest sets it later, and an expired certificate is logged before.
+  Logger.overrideLogger(logger);
   const connections = new Connections({ ...config.http, trustProxy: config.trustProxy }, config.tls);
   const adapter = createAdapter(config, connections);
-  const app = await create(adapter, { bodyParser: false, abortOnError: false, logger: new NestLogger(log) });
+  const app = await create(adapter, { bodyParser: false, abortOnError: false, logger });
   const fastify = adapter.getInstance<FastifyInstance>();
   await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => {
     log.level = logLevel;

@@ -45,14 +45,14 @@ function developmentSecret(file: string): string {
   makePrivateFolder(dirname(file));
   // Written to a draft and linked, so that two processes that start together read the same complete secret.
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE, flush: true });
-  giveToFolderOwner(draft, draft);
   try {
+    writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE, flush: true });
+    giveToFolderOwner(draft, draft);
     linkSync(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(draft);
+    rmSync(draft, { force: true });
   }
   return secretIn(file);
 }

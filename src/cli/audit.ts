@@ -13,7 +13,7 @@ import { openConfiguredDatabase } from './resources/open-storage.js';
 export async function exportAudit(
   resource: string | undefined,
   output: string | undefined,
-  interrupt: AbortSignal,
+  interrupt: () => AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   const target = await targetOf(config, output);
@@ -26,7 +26,7 @@ export async function exportAudit(
     }
     const summary = new LineSummary();
     const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
-    if (!(await writeLines(lines, target, interrupt))) return;
+    if (!(await writeLines(lines, target, interrupt()))) return;
     console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
   } finally {
     snapshot.close();
@@ -49,7 +49,7 @@ async function* linesOf(
  * Checks one snapshot of the audit trail.
  * @throws {Failure} with the first wrong line of each resource
  */
-export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
+export async function verifyAudit(): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);
   const snapshot = await openSnapshot(dataSource);
@@ -58,7 +58,7 @@ export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
     const problems = (await lostChains(snapshot, dataSource)).map((name) => `${name}: it has no row in audit_chains`);
     if (chains.length + problems.length === 0) console.log('No resource is audited.');
     for (const chain of chains) {
-      const problem = await verifyChain(snapshot, chain, interrupt);
+      const problem = await verifyChain(snapshot, chain);
       if (problem !== undefined) problems.push(`${chain.resource}: ${problem}`);
     }
     if (problems.length > 0) throw new Failure(`The audit trail is not as it was written. ${problems.join('; ')}.`);
@@ -79,10 +79,9 @@ export async function lostChains(sql: Sql, dataSource: DataSource): Promise<stri
 }
 
 /** @returns the problem of the first wrong line */
-async function verifyChain(snapshot: Snapshot, chain: AuditChain, signal: AbortSignal): Promise<string | undefined> {
+async function verifyChain(snapshot: Snapshot, chain: AuditChain): Promise<string | undefined> {
   const lines = new ChainCheck();
   for await (const page of allLines(snapshot, chain.resource)) {
-    signal.throwIfAborted();
     for (const line of page) {
       const problem = lines.add(line);
       if (problem !== undefined) return problem;

@@ -32,16 +32,24 @@ const EXPLAINED = [
   StorageFullError,
 ] as const;
 
-/** The first SIGINT or SIGTERM aborts the signal with an `Interrupted`. The second one ends the process immediately. */
-function interruptSignal(): AbortSignal {
+/**
+ * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`. The second one ends the process immediately, and
+ * so does the first one while no command has asked for the signal: it waits for a database, or is one transaction.
+ */
+function interruptSignal(): () => AbortSignal {
   const controller = new AbortController();
+  let hasSafePoints = false;
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(exitCode);
-      controller.abort(new Interrupted(exitCode));
+      const reason = new Interrupted(exitCode);
+      if (!hasSafePoints || controller.signal.aborted) process.exit(report(reason, cli));
+      controller.abort(reason);
     });
   }
-  return controller.signal;
+  return () => {
+    hasSafePoints = true;
+    return controller.signal;
+  };
 }
 
 /**

@@ -16,14 +16,18 @@ export interface ExportOptions {
   readonly limit?: number;
 }
 
-export async function exportRecords(resource: Resource, options: ExportOptions, interrupt: AbortSignal): Promise<void> {
+export async function exportRecords(
+  resource: Resource,
+  options: ExportOptions,
+  interrupt: () => AbortSignal,
+): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   const target = await targetOf(config, options.output);
   await using storage = await openStorage(config, resource);
   using snapshot = await storage.store.openSnapshot();
   const summary = new LineSummary();
   const lines = linesOf(resource, snapshot, options, summary);
-  if (!(await writeLines(lines, target, interrupt))) return;
+  if (!(await writeLines(lines, target, interrupt()))) return;
   console.error(`Exported ${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`);
 }
 

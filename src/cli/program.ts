@@ -14,9 +14,9 @@ import type { TokenOptions } from './token.js';
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All
  * commands read the settings of the service from the environment and, in development, from `.env`.
- * @param interrupt aborted when the command shall stop
+ * @param interrupt gives the signal that is aborted when the command shall stop; before the first call it ends immediately
  */
-export function program(interrupt: AbortSignal): Command {
+export function program(interrupt: () => AbortSignal): Command {
   const cli = new Command('cli')
     .description(
       `Works on the storage in the settings of the service (DATABASE_URL, ${SETTINGS[0]?.name ?? 'LOG_LEVEL'}, ...).`,
@@ -107,7 +107,7 @@ function addSetCommand(cli: Command): void {
     );
 }
 
-function addImportCommand(cli: Command, interrupt: AbortSignal): void {
+function addImportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const file = `${NAMES[0]}.ndjson`;
   const calls = [`${file} --dry-run`, file, `${file} --resume`, `${file}.gz`, `--ids assign < ${file}`];
   const note = `
@@ -148,7 +148,7 @@ was changed, removed, added or moved. Keep its output elsewhere: a user who may 
 trail with other hashes.
 `;
 
-function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
+function addAuditCommand(cli: Command, interrupt: () => AbortSignal): void {
   const command = cli
     .command('audit')
     .description('verify or export the audit trail')
@@ -156,7 +156,7 @@ function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
   command
     .command('verify')
     .description('check every line against its hash and the line before; a line of output for each resource')
-    .action(async () => (await import('./audit.js')).verifyAudit(interrupt));
+    .action(async () => (await import('./audit.js')).verifyAudit());
   command
     .command('export')
     .description('write the lines as NDJSON, as they are at one moment')

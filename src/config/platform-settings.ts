@@ -99,7 +99,7 @@ export const PLATFORM_SETTINGS = {
       default: '5000',
     }),
     busyTimeout: setting('DATABASE_BUSY_TIMEOUT', integer(1, 600_000), {
-      about: 'milliseconds a request waits for a lock, or for a free connection, before 503',
+      about: 'milliseconds a request or command waits for a lock, or for a free connection, before 503',
       default: '5000',
     }),
     transactionTimeout: setting('DATABASE_TRANSACTION_TIMEOUT', integer(1, 3_600_000), {

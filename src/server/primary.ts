@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { createManagementServer } from '../management/management-routes.js';
@@ -56,7 +56,9 @@ export class Primary {
   /** Resolves when all workers serve. The first worker starts alone: it runs migrations and prints an error once. */
   async start(): Promise<void> {
     if (hasSocket()) {
-      throw new Error('WORKERS does not work with a socket of systemd: unset WORKERS or disable the .socket unit');
+      throw new ConfigError([
+        'WORKERS does not work with a socket of systemd: unset WORKERS or disable the .socket unit',
+      ]);
     }
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const { onSignal, onError } = this.shutdown;

@@ -7,9 +7,14 @@ import { hasSocket, SYSTEMD_SOCKET } from './systemd-socket.js';
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
+  const socket = hasSocket() ? { fd: SYSTEMD_SOCKET } : {};
+  // Process 1 of a container ignores a signal without a listener, also while it waits for a lock or a server.
+  const exit = (): never => process.exit(143);
+  if (process.pid === 1) process.on('SIGTERM', exit);
   const app = await createApp(config);
+  process.off('SIGTERM', exit);
   shutDownOnSignals(app, config);
   const { host, port } = config;
-  await app.listen(hasSocket() ? { host, port, fd: SYSTEMD_SOCKET } : { host, port });
+  await app.listen({ host, port, ...socket });
   await logStartupBanner(app, config, app.get(ManagementServer, { strict: false }).url);
 }

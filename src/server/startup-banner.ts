@@ -1,4 +1,6 @@
+import { join } from 'node:path/posix';
 import { Logger } from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { developmentSecretFile, signsTokens } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
@@ -19,7 +21,10 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   const capacities = resources.map(({ text, capacity }) => `${text} ${capacity}`);
   const scopes = resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]);
   if (config.adminPage) scopes.push('admin:read');
-  for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
+  const prefix = app.get(ApplicationConfig, { strict: false }).getGlobalPrefix();
+  for (const { resource, text } of resources) {
+    logger.log(`${labelOf(text)} ${api}${join('/', prefix, resource)}${where}`);
+  }
   if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   if (config.adminPage) logger.log(`Admin page:  ${api}/admin${where}`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);

@@ -11,6 +11,7 @@ import {
   run,
   startCommand,
 } from '../support/command.js';
+import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
@@ -131,6 +132,31 @@ describe('a command that replaces a file', () => {
     child.kill('SIGINT');
     expect(await outcome).toMatchObject({ code: 130 });
     clearTimeout(rescue);
+  });
+
+  describe('while another program has locked the database', () => {
+    let other: Database;
+
+    beforeEach(() => {
+      other = openDatabase(at('cookies.sqlite'));
+      other.exec('BEGIN EXCLUSIVE');
+    });
+
+    afterEach(() => other.close());
+
+    it('waits no longer than DATABASE_BUSY_TIMEOUT', async () => {
+      const { code, stderr } = await run(folder, EXPORT.args, { environment: { DATABASE_BUSY_TIMEOUT: '300' } });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is locked by another process') });
+    });
+
+    it.each([EXPORT.args, ['set', 'MAINTENANCE=true']])('ends on the first SIGINT: %s', async (...args) => {
+      const child = startCommand(folder, args, { DATABASE_BUSY_TIMEOUT: '60000' });
+      const outcome = outcomeOf(child);
+      const mapped = () => readFileSync(`/proc/${child.pid}/maps`, 'utf8');
+      await until(() => mapped().includes('better_sqlite3.node'), 'the command has loaded SQLite');
+      child.kill('SIGINT');
+      expect(await outcome).toEqual({ code: 130, stdout: '', stderr: 'Interrupted.\n' });
+    });
   });
 
   it('leaves a complete storage at whatever step a restore is killed, and restores the next time', async () => {

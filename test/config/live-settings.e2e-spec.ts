@@ -205,4 +205,16 @@ describe('cli set, with two services on one database', () => {
     await change('--unset', 'LOG_LEVEL', 'MAINTENANCE', 'OF_LATER', 'RATE_LIMIT_SUBJECT_READ');
     expect((await run(services[0].folder, ['doctor'])).stdout).toMatch(/ok +set +nothing is set/);
   });
+
+  it('a part of the service that cannot use a change is logged with the name of the table alone, once', async () => {
+    const warnings: unknown[] = [];
+    services[0].app.useLogger({ log: () => {}, error: () => {}, warn: (text: unknown) => warnings.push(text) });
+    let calls = 0;
+    await services[0].app.get(LiveConfig, { strict: false }).onChange(() => {
+      if (++calls > 1) throw new Error('It is broken');
+    });
+    await change('RATE_LIMIT_IN_PROGRESS=1000');
+    await until(() => calls > 2, 'two polls', 2 * REACH);
+    expect(warnings).toEqual(['Changes of live_settings cannot be read: It is broken']);
+  });
 });

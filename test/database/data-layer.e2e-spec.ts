@@ -574,6 +574,7 @@ describe('the data layer, used by a module without special code for it', () => {
       ];
       const failures = await Promise.all(writes.map(errorOf));
       expect(failures.filter((error) => !(error instanceof DatabaseUnavailableError))).toEqual([]);
+      expect(String(failures)).not.toMatch(/No slot to write/);
       for (const answer of await Promise.all(posts)) {
         expect(answer.status).toBe(503);
         expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { run } from '../support/command.js';
 import { describePostgres } from '../support/engine.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
@@ -61,6 +62,11 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect((await client.get('/cookies')).body).toHaveLength(1);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     expect(await connectionsTo(standby)).toBe(0);
+  });
+
+  it('doctor with the standby alone reports that it cannot write, and does not ask for a migration', async () => {
+    const { stdout } = await run(service.folder, ['doctor'], { environment: { DATABASE_URL: standby.url() } });
+    expect(stdout).toMatch(/^FAIL +migrations +the entity .* cannot be read \(.* during recovery\)$/m);
   });
 
   it('accepts POST when the standby is promoted, and reads nothing at the old primary afterwards', async () => {

@@ -1,12 +1,31 @@
-import { VersioningType } from '@nestjs/common';
+import { ConsoleLogger, VersioningType } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
+import { openApiDocument } from '../../src/openapi/document.js';
+import { logStartupBanner } from '../../src/server/startup-banner.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
 import { Client, COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
+
+it('the start with a global prefix logs it, and the document has it in its paths', async () => {
+  const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
+  const app = (await createApp(config)).setGlobalPrefix('v1');
+  try {
+    await app.listen(0, '127.0.0.1');
+    const logged: unknown[] = [];
+    app.useLogger(Object.assign(new ConsoleLogger(), { log: (message: unknown) => logged.push(message) }));
+    await logStartupBanner(app, config, 'http://127.0.0.1:3001');
+    expect(logged).toContain(`Cookies:     ${await app.getUrl()}/v1/cookies`);
+    const paths = Object.keys(openApiDocument(app).paths);
+    expect(paths).toContain('/v1/cookies');
+    expect(paths.filter((path) => !path.startsWith('/v1/'))).toEqual([]);
+  } finally {
+    await app.close();
+  }
+});
 
 describe.each<[what: string, prefix: string, path: string]>([
   ['a global prefix', 'api', '/api/v1/cookies'],

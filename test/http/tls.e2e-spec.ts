@@ -11,6 +11,7 @@ import { type LoggedService, startLoggedService } from '../support/logged-servic
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { responsesIn } from '../support/raw-http.js';
 import { COOKIE, temporaryFolder, token } from '../support/service.js';
+import { preloaded } from '../support/faults/preloaded.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const IS_CUT = 'http_connections_cut_total{reason="too many connections"}';
@@ -140,7 +141,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
     });
 
-    it('uses a changed certificate for new connections, once both files have changed', async () => {
+    it('uses a changed certificate for new connections, once both files have changed, and warns if it expires soon', async () => {
       const before = await connection();
       expect(await statuses(before, request('GET', '/cookies'), 1)).toEqual([200]);
       const next = newFiles('next');
@@ -153,7 +154,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       const expected = serialNumberIn(next.certificate);
       renameSync(next.certificate, files.certificate);
       await until(
-        () => service.output.includes('Uses the changed certificate, valid until'),
+        () => /Uses the changed certificate, valid until.*\n.*"warn".*expires soon/.test(service.output),
         () => 'the log has the change',
       );
       expect(await serialNumber()).toBe(expected);
@@ -161,9 +162,13 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
     });
   });
 
-  it('is HTTPS in two workers, and a stop does not wait for a handshake', async () => {
-    const settings = { ...environment, WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' };
+  it('is HTTPS in two workers, which warn of an expired certificate, and a stop does not wait for a handshake', async () => {
+    const twoDaysLater = preloaded('const { now } = Date; Date.now = () => now() + 2 * 86_400_000;');
+    const settings = { ...environment, ...twoDaysLater, WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' };
     await using process = await ServiceProcess.start(temporaryFolder(), settings);
+    expect(process.lines.filter(({ context }) => context === 'Tls').slice(0, 1)).toEqual([
+      expect.objectContaining({ level: 'warn', msg: expect.stringMatching(/certificate\.pem has expired \(2/) }),
+    ]);
     expect(process.url).toMatch(/^https:/);
     const handshake = connect(portOf(process), '127.0.0.1').on('error', () => {});
     handshake.write('\x16\x03\x01\x02\x00\x01');

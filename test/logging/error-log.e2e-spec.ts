@@ -149,7 +149,12 @@ describe('the log of a service with problems', () => {
       other.exec('BEGIN IMMEDIATE');
       for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
       expect(problems(lines)).toEqual([
-        expect.objectContaining({ level: 'warn', message: expect.stringMatching(/^Requests are rejected with 503: /) }),
+        expect.objectContaining({
+          level: 'warn',
+          message: expect.stringMatching(
+            /^Requests are rejected with 503: Another process has locked the database for /,
+          ),
+        }),
       ]);
     } finally {
       other.close();

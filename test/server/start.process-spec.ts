@@ -21,6 +21,8 @@ import { run } from '../support/command.js';
 import { environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { until } from '../support/until.js';
+import { workersOf } from '../support/workers/workers.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
@@ -140,6 +142,9 @@ describe('a start that fails, and doctor', () => {
       execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
       expect(await failedStart({}, volume)).toMatch(/volume (is full|has space)/);
       expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
+      const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+      expect((await run(volume, ['token', '--sub', 'alice'], { environment })).stderr).toContain('ENOSPC');
+      expect(readdirSync(volume).filter((name) => name.startsWith('jwt-secret'))).toEqual([]);
     });
   });
 
@@ -167,6 +172,24 @@ it.each([
   expect(service.output).toContain(`127.0.0.1:${port}`);
   expect(service.output.match(/The service cannot listen: .*EADDRINUSE/g)).toHaveLength(1);
   expect(service.output).not.toMatch(/^ +at /m);
+});
+
+onVolume('a start that waits for a locked database ends on SIGTERM also as process 1 of a container', async () => {
+  makeDatabase('CREATE TABLE things (name)', 0o666);
+  const other = openDatabase(join(folder, 'cookies.sqlite'));
+  other.exec('BEGIN EXCLUSIVE');
+  try {
+    const through = ['unshare', '--pid', '--fork', '--kill-child'];
+    await using service = ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '60000' }, { through });
+    await until(() => workersOf(service).length === 1, 'the service');
+    const [processOne] = workersOf(service);
+    const mapped = () => readFileSync(`/proc/${processOne}/maps`, 'utf8');
+    await until(() => mapped().includes('better_sqlite3.node'), 'the service has loaded SQLite');
+    process.kill(processOne!, 'SIGTERM');
+    expect(await service.exit()).toBe(143);
+  } finally {
+    other.close();
+  }
 });
 
 describe('the built service', () => {

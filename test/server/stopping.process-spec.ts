@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
@@ -11,6 +11,7 @@ import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger
 import { connected } from '../support/raw-http.js';
 import { COOKIE, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 import { workersOf } from '../support/workers/workers.js';
 
 let folder: string;
@@ -110,6 +111,16 @@ describe('stopping', () => {
     await service.printed('Stopping (SIGHUP)');
     expect(await slow.finish()).toMatch(/^HTTP\/1\.1 201 /);
     expect(await service.exit()).toBe(0);
+  });
+
+  (existsSync('/usr/bin/script') ? it : it.skip)('exits with 0 on SIGHUP when its terminal has closed', async () => {
+    const inTerminal = `trap '' HUP; '$0' '$1' & echo \\$! > pid; wait \\$!; echo \\$? > code`;
+    const through = ['sh', '-c', `exec script -qfc "${inTerminal}" /dev/null`];
+    await using terminal = await ServiceProcess.start(folder, {}, { through });
+    await terminal.end('SIGKILL');
+    process.kill(Number(readFileSync(join(folder, 'pid'))), 'SIGHUP');
+    await until(() => hasFile('code'), 'the end of the service');
+    expect(Number(readFileSync(join(folder, 'code')))).toBe(0);
   });
 
   it('exits with 1 immediately on a second signal', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { hasSocket } from '../../src/server/systemd-socket.js';
@@ -91,9 +91,12 @@ describe('a socket of systemd', () => {
     [{}, 2, 'systemd has passed 2 sockets (LISTEN_FDS), and the service takes one'],
     [{ WORKERS: '2' }, 1, 'WORKERS does not work with a socket of systemd'],
   ])('stops the start with %j and LISTEN_FDS=%i, with the reason', async (environment, sockets, message) => {
-    await using service = ServiceProcess.spawn(temporaryFolder(), environment, { through: activated(sockets) });
+    const folder = temporaryFolder();
+    await using service = ServiceProcess.spawn(folder, environment, { through: activated(sockets) });
     expect(await service.exit()).toBe(1);
-    expect(service.output).toContain(message);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(service.output).toContain(`The configuration is wrong:\n  - ${message}`);
+    expect(service.output).not.toMatch(/^ +at /m);
   });
 
   it('is not taken from the variables of a parent process', () => {

@@ -27,7 +27,7 @@ interface BackupOptions {
   readonly gzip?: true;
 }
 
-export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
+export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('backup')
     .description('copy the SQLite database, as it is at one moment, into one file, while the service runs')
@@ -52,7 +52,7 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
       if (file === undefined) {
         const { backupInto } = await import('../backup/backup-schedule.js');
         const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
-        return backupInto(folder, every && every * 1000, interrupt);
+        return backupInto(folder, every && every * 1000, interrupt());
       }
       const [wrong] = Object.keys(options);
       if (wrong !== undefined) {
@@ -61,7 +61,7 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
         );
       }
       const { backup } = await import('../backup/backup.js');
-      return backup(file, interrupt);
+      return backup(file, interrupt());
     });
 }
 
@@ -76,7 +76,7 @@ Examples:
   ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
   ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
 
-export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
+export function addRestoreCommand(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('restore')
     .description('replace the SQLite database by a backup; the service must be stopped')
@@ -85,6 +85,6 @@ export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
     .option(...SKIP)
     .addHelpText('after', RESTORE_NOTE)
     .action(async (file: string, options: RestoreOptions) =>
-      (await import('../backup/restore.js')).restore(file, options, interrupt),
+      (await import('../backup/restore.js')).restore(file, options, interrupt()),
     );
 }

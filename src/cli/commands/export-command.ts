@@ -8,7 +8,7 @@ import type { ExportOptions } from '../export.js';
 import { resourceNamed } from '../resources/resources.js';
 
 /** Adds `export`, with a command for each resource, whose options are the filters of the resource. */
-export function addExportCommand(cli: Command, interrupt: AbortSignal): void {
+export function addExportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const command = cli
     .command('export')
     .description('write the records of a resource as NDJSON, one JSON object a line, as they are at one moment')
@@ -30,7 +30,7 @@ again that was used before.
 While a reader of stdout stalls, the WAL of SQLite grows with the writes of the service; prefer --output.
 `;
 
-function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSignal): void {
+function addCommandOf(resource: Resource, parent: Command, interrupt: () => AbortSignal): void {
   const { name, filters = {} } = resource;
   const command = parent
     .command(name.plural)

@@ -22,7 +22,7 @@ export async function importRecords(
   resource: Resource,
   file: string | undefined,
   options: ImportOptions,
-  interrupt: AbortSignal,
+  interrupt: () => AbortSignal,
 ): Promise<void> {
   const isFile = file !== undefined && (await isRepeatable(file));
   const own = ownReferences(await resource.entity());
@@ -36,9 +36,12 @@ export async function importRecords(
     reader: await RecordReader.of(resource),
     options,
     ownReferences: own,
-    interrupt,
+    // The first read of this property comes when the database is open.
+    get interrupt() {
+      return interrupt();
+    },
     file: isFile ? file : undefined,
-    open: () => openInput(file, interrupt),
+    open: () => openInput(file, interrupt()),
     largestId: largestIdFor(config.get(resource.capacity)),
   };
   if (options.dryRun) return dryRun(config, job);

@@ -12,7 +12,7 @@ import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { requireDatabase } from '../sqlite-file/database-path.js';
 
 /** Milliseconds; an atomic import is one long transaction. */
-const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;
+const TRANSACTION_TIMEOUT = 24 * 3600 * 1000;
 
 /** The repository of a resource for a command. `await using` closes its database. */
 export interface OpenStorage extends AsyncDisposable {
@@ -64,7 +64,8 @@ export async function openConfiguredDatabase(
   { mayMigrate = false }: OpenOptions = {},
 ): Promise<DataSource & AsyncDisposable> {
   if (!mayMigrate) requireDatabase(config);
-  const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
+  const database = { ...config.database, transactionTimeout: TRANSACTION_TIMEOUT };
+  const dataSource = await openDataSource(new Config({ ...config, database }));
   try {
     await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
   } catch (error) {

@@ -27,7 +27,8 @@ export class PolledTables implements OnApplicationShutdown {
   private readonly tables: PolledTable[] = [];
   /** The last rows of each table as JSON. */
   private readonly known = new Map<PolledTable, string>();
-  private isFailing = false;
+  /** The names of the tables whose last read has failed. */
+  private failing = '';
   private isStopped = false;
   private timer?: NodeJS.Timeout;
 
@@ -35,7 +36,8 @@ export class PolledTables implements OnApplicationShutdown {
 
   /** Reads the table now, and then with every poll. */
   async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
-    await this.read([table]);
+    const [error] = (await this.read([table])).values();
+    if (error !== undefined) throw error;
     this.tables.push(table);
     if (this.timer === undefined) this.schedule();
   }
@@ -50,25 +52,25 @@ export class PolledTables implements OnApplicationShutdown {
   }
 
   private async poll(): Promise<void> {
-    try {
-      await this.read([...this.tables]);
-      this.isFailing = false;
-    } catch (error) {
-      const names = this.tables.map(({ name }) => name).join(' and ');
-      if (!this.isFailing) this.logger.warn(`Changes of ${names} cannot be read: ${(error as Error).message}`);
-      this.isFailing = true;
-    }
+    const errors = await this.read([...this.tables]);
+    const names = [...errors.keys()].join(' and ');
+    const [error] = errors.values();
+    if (error && names !== this.failing) this.logger.warn(`Changes of ${names} cannot be read: ${error.message}`);
+    this.failing = names;
     this.schedule();
   }
 
-  private async read(tables: readonly PolledTable[]): Promise<void> {
-    const all = await readTables(committed(this.dataSource), tables);
-    const failures: unknown[] = [];
+  /** @returns the errors by the names of their tables */
+  private async read(tables: readonly PolledTable[]): Promise<Map<string, Error>> {
+    const errors = new Map<string, Error>();
+    const all = await readTables(committed(this.dataSource), tables).catch((error: Error) => {
+      for (const { name } of tables) errors.set(name, error);
+    });
     for (const [index, table] of tables.entries()) {
       // The error of one table must not keep others, such as that of revoked tokens, from being read.
-      await this.pass(table, all[index]!).catch((error: unknown) => failures.push(error));
+      if (all) await this.pass(table, all[index]!).catch((error: Error) => errors.set(table.name, error));
     }
-    if (failures.length > 0) throw failures[0];
+    return errors;
   }
 
   private async pass(table: PolledTable, rows: readonly PolledRow[]): Promise<void> {

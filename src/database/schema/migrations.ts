@@ -128,6 +128,10 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
     .filter((name) => !known.has(name));
 }
 
+/** The codes of a missing table or column; a table without a privilege, or unlogged on a standby, has others. */
+const MISSING = /^(42P01|42703|SQLITE_ERROR)$/;
+const ADVICE = ': write a migration for it (docs/extending.md, "Change a resource that has records")';
+
 /**
  * Selects nothing from each entity, to find tables and columns that the database lacks.
  * @returns a message for each such entity
@@ -140,10 +144,8 @@ export async function unreadableEntities(dataSource: DataSource): Promise<string
       await dataSource.createQueryBuilder(target, name).where('1 = 0').getRawMany();
     } catch (error) {
       if (!(error instanceof QueryFailedError)) throw error;
-      problems.push(
-        `the entity ${name} cannot be read (${error.message}): write a migration for it ` +
-          '(docs/extending.md, "Change a resource that has records")',
-      );
+      const isMissing = MISSING.test(String((error.driverError as { code?: unknown }).code));
+      problems.push(`the entity ${name} cannot be read (${error.message})${isMissing ? ADVICE : ''}`);
     }
   }
   return problems;

@@ -56,7 +56,12 @@ export class Writer {
     const { busyTimeout } = limits;
     this.queue = new WaitQueue(
       busyTimeout,
-      () => new DatabaseUnavailableError(`No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`),
+      () =>
+        new DatabaseUnavailableError(
+          this.busyRetries > 0
+            ? `Another process has locked the database for ${busyTimeout} ms (DATABASE_BUSY_TIMEOUT)`
+            : `No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`,
+        ),
     );
     this.group = new GroupCommit(connection, reserve, file, onLargeWal);
   }
