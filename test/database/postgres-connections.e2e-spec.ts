@@ -311,14 +311,14 @@ describePostgres('a response to COMMIT that is lost', () => {
     ['a connection that is reset', undefined],
     ['what PgBouncer says when it has lost the server', errorMessage('FATAL', '08P01', 'server conn crashed?')],
   ])('by %s makes a POST 503 OUTCOME_UNKNOWN without Retry-After, sent once and stored once', async (how, farewell) => {
-    proxy.loseResponseTo('COMMIT', farewell);
+    proxy.loseResponseTo('; COMMIT', farewell);
     expectUnknown(await client.post({ ...COOKIE, wish: how }));
     expect(proxy.seen).toBe(1);
     expect(await rowsOf(how)).toBe(1);
   });
 
   it('makes a POST with a key 503 with Retry-After, and its repetition the first response', async () => {
-    proxy.loseResponseTo('COMMIT');
+    proxy.loseResponseTo('; COMMIT');
     const headers = { 'idempotency-key': 'lost' };
     const lost = await client.post({ ...COOKIE, wish: 'keyed' }, headers);
     expect([lost.status, lost.body.errorCode, lost.headers.get('retry-after')]).toEqual([503, 'OUTCOME_UNKNOWN', '1']);
@@ -330,7 +330,7 @@ describePostgres('a response to COMMIT that is lost', () => {
   });
 
   it('has the response that is documented', async () => {
-    proxy.loseResponseTo('COMMIT');
+    proxy.loseResponseTo('; COMMIT');
     const { body } = await client.post(COOKIE);
     const document = JSON.parse((await client.get('/openapi.json')).text);
     const { examples } = document.paths['/cookies'].post.responses[503].content['application/json'];
@@ -338,7 +338,7 @@ describePostgres('a response to COMMIT that is lost', () => {
   });
 
   it('is shared by the POSTs of one batch, each stored once', async () => {
-    proxy.loseResponseTo('COMMIT');
+    proxy.loseResponseTo('; COMMIT');
     const responses = await Promise.all(Array.from({ length: 20 }, () => client.post({ ...COOKIE, wish: 'shared' })));
     responses.forEach(expectUnknown);
     expect(await rowsOf('shared')).toBe(20);
@@ -348,7 +348,7 @@ describePostgres('a response to COMMIT that is lost', () => {
   it('makes PATCH, PUT and DELETE 503 OUTCOME_UNKNOWN, and the change is made once', async () => {
     const { body } = await client.post(COOKIE);
     const path = `/cookies/${body.id}`;
-    proxy.loseResponseTo('COMMIT');
+    proxy.loseResponseTo('; COMMIT');
     expectUnknown(await client.request('PATCH', path, { body: { size: 'large' } }));
     expectUnknown(await client.request('PUT', path, { body: { flavor: 'cinnamon', size: 'medium' } }));
     expectUnknown(await client.request('DELETE', path));
@@ -359,7 +359,7 @@ describePostgres('a response to COMMIT that is lost', () => {
 
   it('is an OutcomeUnknownError of plain TypeORM, in a transaction and outside of one', async () => {
     const source = service.app.get(DataSource);
-    proxy.loseResponseTo('COMMIT');
+    proxy.loseResponseTo('; COMMIT');
     const transaction = source.transaction((manager) => manager.query('INSERT INTO notes VALUES (1)'));
     await expect(transaction).rejects.toThrow(OutcomeUnknownError);
     proxy.loseResponseTo('INSERT INTO notes');

@@ -41,7 +41,7 @@ export class TcpProxy {
 
   /** Breaks every open connection at its next use. New connections work. */
   breakAtNextUse(): void {
-    for (const pair of this.pairs) pair.isBroken = pair.isOpen;
+    for (const pair of this.pairs) pair.isBroken = pair.readies > 1;
   }
 
   /**
@@ -74,7 +74,7 @@ export class TcpProxy {
   private accept(client: Socket): void {
     const { hostname, port } = new URL(this.target);
     const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair: Pair = { client, server, isOpen: false, isBroken: false, isSilent: false, isResponseLost: false };
+    const pair: Pair = { client, server, readies: 0, isBroken: false, isSilent: false, isResponseLost: false };
     this.pairs.add(pair);
     const end = (): void => {
       this.pairs.delete(pair);
@@ -99,7 +99,7 @@ export class TcpProxy {
       server.write(bytes);
     });
     server.on('data', (bytes) => {
-      pair.isOpen ||= bytes.includes(READY);
+      if (bytes.includes(READY)) pair.readies++;
       if (pair.isSilent) return;
       // The server has responded, so the request was executed.
       if (!pair.isResponseLost) client.write(bytes);
@@ -115,8 +115,8 @@ const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
-  /** Whether the server has accepted the session. */
-  isOpen: boolean;
+  /** How often the server was ready: after the start of the session, after its formats are set, and so on. */
+  readies: number;
   isBroken: boolean;
   isSilent: boolean;
   isResponseLost: boolean;
