@@ -153,7 +153,7 @@ describe('a command that replaces a file', () => {
       const child = startCommand(folder, args, { DATABASE_BUSY_TIMEOUT: '60000' });
       const outcome = outcomeOf(child);
       const mapped = () => readFileSync(`/proc/${child.pid}/maps`, 'utf8');
-      await until(() => mapped().includes('better_sqlite3.node'), 'the command has loaded SQLite');
+      await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the command has loaded SQLite');
       child.kill('SIGINT');
       expect(await outcome).toEqual({ code: 130, stdout: '', stderr: 'Interrupted.\n' });
     });

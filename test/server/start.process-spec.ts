@@ -184,7 +184,7 @@ onVolume('a start that waits for a locked database ends on SIGTERM also as proce
     await until(() => workersOf(service).length === 1, 'the service');
     const [processOne] = workersOf(service);
     const mapped = () => readFileSync(`/proc/${processOne}/maps`, 'utf8');
-    await until(() => mapped().includes('better_sqlite3.node'), 'the service has loaded SQLite');
+    await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the service has loaded SQLite');
     process.kill(processOne!, 'SIGTERM');
     expect(await service.exit()).toBe(143);
   } finally {
