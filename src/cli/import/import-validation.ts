@@ -3,7 +3,7 @@ import { existingValues, type MissingReference, missingReferences } from '../../
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
-import { type Batch, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
+import { type Entry, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
 import { UniqueValues } from './unique-values.js';
 
 /** Maximum number of invalid lines that are printed. */
@@ -42,8 +42,8 @@ export async function validateInput(
         else later.set(unlessImported, { line, problem });
       }
     }
-    records += batch.entries.length;
-    progress.update(batch.lastLine);
+    records += batch.length;
+    progress.update(batch.at(-1)!.number);
   }
   for (const [id, { line, problem }] of later) if (!input.seen.has(id)) problems.add(line, problem);
   problems.throwIfAny();
@@ -58,20 +58,22 @@ export async function validateInput(
 }
 
 /** Finds the lines that the database would reject: duplicate ids or unique values, and missing references. */
-export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
-  const { dataSource, repository } = storage;
+export async function problemsOf(
+  { dataSource, repository }: OpenStorage,
+  batch: readonly Entry[],
+  unique: UniqueValues,
+): Promise<LineProblem[]> {
   const { tableName } = repository.metadata;
-  const existing = await existingValues(dataSource, tableName, 'id', batch.ids);
-  const missing = await missingReferences(
-    repository,
-    batch.entries.map(({ record }) => record),
-  );
-  const taken = await unique.problemsOf(batch.entries);
-  const repeated = batch.entries.flatMap(({ number: line, record: { id } }) =>
+  const records = batch.map(({ record }) => record);
+  const ids = records.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  const existing = await existingValues(dataSource, tableName, 'id', ids);
+  const missing = await missingReferences(repository, records);
+  const taken = await unique.problemsOf(batch);
+  const repeated = batch.flatMap(({ number: line, record: { id } }) =>
     id !== undefined && existing.has(String(id)) ? [{ line, problem: idExists(id) }] : [],
   );
   const unknown = missing.map((reference) => ({
-    line: batch.entries[reference.index]!.number,
+    line: batch[reference.index]!.number,
     problem: namesNothing(reference),
     unlessImported: reference.table === tableName ? reference.value : undefined,
   }));
