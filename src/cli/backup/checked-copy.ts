@@ -62,7 +62,7 @@ export async function checkedCopy(
  */
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
-    await using storage = await openStorage(copy, resource, { mayMigrate: true });
+    await using storage = await openStorage(copy, resource, true);
     const reader = await RecordReader.of(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;

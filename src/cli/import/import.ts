@@ -45,7 +45,7 @@ export async function importRecords(
     largestId: largestIdFor(config.get(resource.capacity)),
   };
   if (options.dryRun) return dryRun(config, job);
-  await using storage = await openStorage(config, resource, { mayMigrate: true });
+  await using storage = await openStorage(config, resource, true);
   await run(storage, { ...job, resumed: await unfinished(storage, options) });
   console.error(`The storage holds ${await contentsOf(storage)}`);
 }
