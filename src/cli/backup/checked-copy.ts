@@ -7,7 +7,7 @@ import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-en
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
-import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
+import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { copy } from './copy.js';
@@ -63,7 +63,7 @@ export async function checkedCopy(
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
     await using storage = await openStorage(copy, resource, true);
-    const reader = await RecordReader.of(resource);
+    const read = await recordReader(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
     using progress = new Progress('Checked', pluralText);
@@ -72,7 +72,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
       interrupt.throwIfAborted();
       const records = recordsIn(file, chunks, plural);
       for (const record of records) {
-        await reader.read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
+        await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
           if (!(error instanceof BrokenLineError)) throw error;
           const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
           throw new Failure(`${file} cannot be restored: ${problem}.`);

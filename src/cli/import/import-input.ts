@@ -3,7 +3,7 @@ import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
-import { BrokenLineError, type RecordReader } from '../resources/record-lines.js';
+import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
 import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
 
@@ -20,7 +20,7 @@ export interface ImportOptions {
 /** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
-  readonly reader: RecordReader<AnyResourceEntity>;
+  readonly read: ReadRecord;
   readonly options: ImportOptions;
   /** The properties that refer to records of the same resource. */
   readonly ownReferences: readonly string[];
@@ -133,7 +133,7 @@ export class ImportInput {
       if (bytes === undefined) {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
       }
-      const record = await this.job.reader.read(bytes);
+      const record = await this.job.read(bytes);
       const id = this.idFor(record.id);
       if (id !== record.id) this.rejectOldIds(record);
       return { number, record: { ...record, id }, digest: this.digestWith(bytes) };
