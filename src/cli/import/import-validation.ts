@@ -1,5 +1,5 @@
 import type { Id } from '../../resource/id-kinds.js';
-import { existingValues, type MissingReference, missingReferences } from '../../resource/store/references.js';
+import { existingValues, missingReferences } from '../../resource/store/references.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
@@ -70,22 +70,16 @@ export async function problemsOf(
   const missing = await missingReferences(repository, records);
   const taken = await unique.problemsOf(batch);
   const repeated = batch.flatMap(({ number: line, record: { id } }) =>
-    id !== undefined && existing.has(String(id)) ? [{ line, problem: idExists(id) }] : [],
+    id !== undefined && existing.has(String(id))
+      ? [{ line, problem: `its id ${id} exists in the storage already; leave the line out, or use --ids assign` }]
+      : [],
   );
-  const unknown = missing.map((reference) => ({
-    line: batch[reference.index]!.number,
-    problem: namesNothing(reference),
-    unlessImported: reference.table === tableName ? reference.value : undefined,
+  const unknown = missing.map(({ index, property, value, table }) => ({
+    line: batch[index]!.number,
+    problem: `"${property}" names the record ${value} of ${table}, which does not exist; import ${table} first`,
+    unlessImported: table === tableName ? value : undefined,
   }));
   return [...repeated, ...unknown, ...taken].sort((one, other) => one.line - other.line);
-}
-
-function idExists(id: Id): string {
-  return `its id ${id} exists in the storage already; leave the line out, or use --ids assign`;
-}
-
-function namesNothing({ property, value, table }: MissingReference): string {
-  return `"${property}" names the record ${value} of ${table}, which does not exist; import ${table} first`;
 }
 
 /** The message for an invalid line. */
