@@ -14,7 +14,7 @@ const POLL = 20;
 const CLOSE_TIMEOUT = 5000;
 
 /** The steps of a stop that a worker coordinates with its primary. */
-export interface ShutdownSteps {
+interface ShutdownSteps {
   /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
   portClosed(): Promise<unknown>;
   /** Called when the last request has ended. */

@@ -17,7 +17,6 @@ export interface ImportOptions {
   readonly forget?: true;
 }
 
-/** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
   readonly read: ReadRecord;

@@ -82,7 +82,6 @@ export async function problemsOf(
   return [...repeated, ...unknown, ...taken].sort((one, other) => one.line - other.line);
 }
 
-/** The message for an invalid line. */
 export function brokenLine(line: number, problem: string): string {
   return `Line ${line} is wrong: ${problem}.`;
 }

@@ -11,9 +11,8 @@ export interface FileReport {
   readonly errors: string[];
   /** One line for each counter that differs from the number of records. A recount corrects it. */
   readonly drifts: string[];
-  /** Names of the executed migrations. */
+  /** Names of the executed migrations, and of those that the next start will run. */
   readonly migrations: string[];
-  /** Names of the migrations that the next start will run. */
   readonly pending: string[];
   /** Records of each resource. */
   readonly counts: Map<string, number>;
