@@ -1,16 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
-import { asksForVersion, serviceVersion } from './config/service-version.js';
-import { useCompileCache } from './config/compile-cache.js';
+import { serviceVersion } from './config/service-version.js';
+import { useNodeFeatures } from './config/node-features.js';
 import { requireSupportedNode } from './config/node-version.js';
-import { useSourceMaps } from './logging/source-maps.js';
 
-if (asksForVersion()) {
+if (process.argv.slice(2).some((argument) => argument === '--version' || argument === '-V')) {
   console.log(serviceVersion());
   process.exit(0);
 }
 requireSupportedNode();
-useCompileCache();
-useSourceMaps();
+useNodeFeatures();
 // V8 would allocate objects that often survive among the old ones, where they keep the whole request until the next
 // full garbage collection: a POST took a fifth more CPU.
 setFlagsFromString('--no-allocation-site-pretenuring');

@@ -19,7 +19,7 @@ export interface Config extends PlatformValues {
     /** Whether this worker does the work that is needed once after a start. */
     readonly isFirst: boolean;
   };
-  /** The values of the settings of features, by name; see `get`. */
+  /** The values of all settings by name; see `get`. */
   readonly settings: ReadonlyMap<string, unknown>;
   /** The settings that may change while the service runs, by name. */
   readonly live: LiveSettings;
@@ -34,12 +34,10 @@ export class Config {
 
   /** This configuration with other values of settings, by name. */
   with(values: ReadonlyMap<string, unknown>): Config {
-    const replaced = (name: string, value: unknown): unknown => (values.has(name) ? values.get(name) : value);
     return new Config({
       ...this,
-      ...valuesIn(PLATFORM_SETTINGS, ({ name }, value) => replaced(name, value), this),
-      settings: new Map([...this.settings].map(([name, value]) => [name, replaced(name, value)])),
-      live: new Map([...this.live].map(([name, old]) => [name, { ...old, value: replaced(name, old.value) }])),
+      ...valuesIn(PLATFORM_SETTINGS, ({ name }, value) => (values.has(name) ? values.get(name) : value), this),
+      settings: new Map([...this.settings, ...values]),
     });
   }
 
@@ -58,7 +56,7 @@ export class Config {
   }
 
   /**
-   * The value of a feature's setting. It may be `undefined` for a setting without a default.
+   * The value of a setting. It may be `undefined` for a setting without a default.
    * @throws {Error} for a setting that is not listed in `src/features.ts`, and so was not read
    */
   get<T>(setting: Setting<T> & { readonly default: string }): T;
@@ -104,10 +102,8 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   if (errors.length > 0) throw new ConfigError(errors);
   return new Config({
     ...platform,
-    settings: new Map(ofFeatures.map((setting) => [setting.name, values.get(setting)])),
-    live: new Map(
-      settings.filter(({ live }) => live).map((setting) => [setting.name, { setting, value: values.get(setting) }]),
-    ),
+    settings: new Map(settings.map((setting) => [setting.name, values.get(setting)])),
+    live: new Map(settings.filter(({ live }) => live).map((setting) => [setting.name, setting])),
   });
 }
 

@@ -2,8 +2,8 @@ import { familyOf, nearMiss } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { problemOf, type Setting, settingsIn } from './setting.js';
 
-/** Settings that may change while the service runs, with their values, by name. */
-export type LiveSettings = ReadonlyMap<string, { readonly setting: Setting; readonly value: unknown }>;
+/** Settings that may change while the service runs, by name. */
+export type LiveSettings = ReadonlyMap<string, Setting>;
 
 /**
  * Parses the value of a setting that may change while the service runs, by the rules of the start.
@@ -23,7 +23,7 @@ export function liveValue(live: LiveSettings, name: string, text: string): unkno
  * @throws {Error} for a name that is not one of these settings
  */
 export function liveSetting(live: LiveSettings, name: string, ofFeatures: readonly Setting[] = []): Setting {
-  const setting = live.get(name)?.setting;
+  const setting = live.get(name);
   if (setting !== undefined) return setting;
   const names = new Set(live.keys());
   const choice = `These can be set while the service runs: ${[...names].join(', ')}`;

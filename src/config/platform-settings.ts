@@ -21,7 +21,6 @@ import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** A limit on requests in the window. */
 const limit = (name: string, requests: string) =>
   setting(name, integer(1, 1_000_000_000), {
     about: `maximum number of ${requests} in the window; above it 429; unset: no limit`,

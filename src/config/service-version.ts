@@ -13,7 +13,3 @@ export function projectFolder(): string {
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
 }
-
-export function asksForVersion(): boolean {
-  return process.argv.slice(2).some((argument) => argument === '--version' || argument === '-V');
-}

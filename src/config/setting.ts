@@ -23,7 +23,6 @@ export interface Setting<T = unknown> {
   readonly live?: boolean;
 }
 
-/** Declares a setting. */
 export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>>(
   name: string,
   parse: Parse<T>,

@@ -13,32 +13,21 @@ const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE_TIMEOUT = 5000;
 
-/** Stops the service on SIGTERM, SIGINT or SIGHUP with exit code 0, and after an uncaught error with 1. */
-export function shutDownOnSignals(app: NestFastifyApplication, config: Config): void {
-  const { onSignal, onError } = shutdownOf(app, config);
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
-  process.on('uncaughtException', onError);
-}
-
 /** The steps of a stop that a worker coordinates with its primary. */
-export interface ShutdownSteps {
+interface ShutdownSteps {
   /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
   portClosed(): Promise<unknown>;
   /** Called when the last request has ended. */
   requestsFinished(): Promise<unknown>;
 }
 
-/** Stops a worker on SIGTERM and after an uncaught error. The primary handles SIGINT, and kills a slow worker. */
-export function shutDownWorker(app: NestFastifyApplication, config: Config, steps: ShutdownSteps): void {
-  const shutdown = shutdownOf(app, config, steps);
-  process.on('SIGTERM', (signal) => shutdown.begin(signal, 0)).on('uncaughtException', shutdown.onError);
-}
-
 /**
- * Stops in order: `/health/ready` fails; after a delay for load balancers the port closes; running requests finish or
- * are cut off after the time-out; the modules and the database close.
+ * Stops the process on a signal with exit code 0, and after an uncaught error with 1, in order: `/health/ready` fails;
+ * after a delay for load balancers the port closes; running requests finish or are cut off after the time-out; the
+ * modules and the database close.
+ * @param steps of a worker
  */
-function shutdownOf(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): Shutdown {
+export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {
   const { shutdownDelay, shutdownTimeout, worker } = config;
   const logger = new Logger(worker?.name ?? 'Service');
   const stop = async (): Promise<void> => {
@@ -58,7 +47,11 @@ function shutdownOf(app: NestFastifyApplication, config: Config, steps?: Shutdow
     while (threadPoolRequests().length > 0) await sleep(POLL);
   };
   const shutdown = new Shutdown(stop, shutdownDelay + shutdownTimeout + CLOSE_TIMEOUT, logger);
-  return shutdown;
+  const { onSignal, onError } = shutdown;
+  process.on('uncaughtException', onError);
+  // The primary handles the other signals, and kills a slow worker.
+  if (steps !== undefined) process.on('SIGTERM', (signal) => shutdown.begin(signal, 0));
+  else for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
 }
 
 async function finishRequests(connections: Connections, timeout: number, logger: Logger): Promise<void> {

@@ -5,7 +5,7 @@ import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
-import { shutDownWorker } from './graceful-shutdown.js';
+import { shutDownOnSignals } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 import { WorkerChannel } from './worker-process.js';
 
@@ -24,7 +24,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
     banner: (managementUrl) => logStartupBanner(app, own, String(managementUrl)),
   });
   await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => void primary.ask('logLevel', logLevel));
-  shutDownWorker(app, own, {
+  shutDownOnSignals(app, own, {
     // The reply arrives after all connections for this worker. Later connections go to other workers.
     portClosed: () => primary.ask('portClosed'),
     requestsFinished: async () => primary.ask('metrics', await metrics()),

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { RecordReader } from '../../src/cli/resources/record-lines.js';
+import { recordReader } from '../../src/cli/resources/record-lines.js';
 import { IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { capacitySetting } from '../../src/resource/resource.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
@@ -18,7 +18,7 @@ const ADDRESS = {
 };
 const STORED = { ...ADDRESS, since: '2026-01-31T12:00:00.000Z' };
 
-const reader = RecordReader.of({
+const reader = recordReader({
   name: SAMPLE,
   capacity: capacitySetting('SAMPLES_CAPACITY', SAMPLE),
   entity: () => Promise.resolve(Sample),
@@ -89,14 +89,14 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
     expect({ status, body }).toMatchObject({ status: 400, body: { errorCode: 'INVALID_REQUEST' } });
     expect(body.details).toEqual([{ pointer, message: expect.stringContaining(message) }]);
     const line = Buffer.from(JSON.stringify(sample(changes)));
-    await expect((await reader).read(line)).rejects.toThrow(`"${pointer.slice(1)}" ${message}`);
+    await expect((await reader)(line)).rejects.toThrow(`"${pointer.slice(1)}" ${message}`);
   });
 
   it('a line of an import may have a name once in each object, but not twice in one', async () => {
     const text = JSON.stringify(sample({ delivery: ADDRESS }));
-    expect(await (await reader).read(Buffer.from(` ${text}`))).toMatchObject({ address: { zip: 7 } });
+    expect(await (await reader)(Buffer.from(` ${text}`))).toMatchObject({ address: { zip: 7 } });
     const twice = Buffer.from(text.replace('"zip":7', '"zip":7,"zip":7'));
-    await expect((await reader).read(twice)).rejects.toThrow('"zip" comes twice');
+    await expect((await reader)(twice)).rejects.toThrow('"zip" comes twice');
   });
 
   it('the document refers to the class of the DTO, and a nullable one may be null', async () => {

@@ -14,7 +14,6 @@ import { checkedCopy } from './checked-copy.js';
 import { copy, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
-/** A folder of backups. */
 export interface BackupFolder {
   readonly path: string;
   /** The older backups to keep after a new one; default: all of them. */

@@ -21,23 +21,33 @@ export async function backupInto(
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   requireSqlite(config, 'backup');
-  const attempt = async (): Promise<Failure | undefined> => {
+  const attempt = async (): Promise<void> => {
     try {
       console.error(await addBackup(folder, config, interrupt));
-      return undefined;
     } catch (error) {
+      interrupt.throwIfAborted();
       const { message } = error as Error;
       const explained = error instanceof Failure ? message : `There is no new backup: ${message}`;
-      return new Failure(explained.replaceAll('\n', ' '), error);
+      throw new Failure(explained.replaceAll('\n', ' '), error);
     }
   };
-  if (every === undefined) {
-    const failure = await attempt();
-    interrupt.throwIfAborted();
-    if (failure !== undefined) throw failure;
-    return;
+  if (every === undefined) return attempt();
+  let failure: Error | undefined;
+  // By the monotonic clock, so that a change of the system time has no effect.
+  let next = performance.now() + (await timeToFirst(folder, every));
+  while (await sleepUntil(next, interrupt)) {
+    next = performance.now() + every;
+    try {
+      await attempt();
+      failure = undefined;
+    } catch (error) {
+      // An interrupted attempt has not failed.
+      if (interrupt.aborted) break;
+      failure = error as Error;
+      console.error(failure.message);
+    }
   }
-  await repeat(attempt, await timeToFirst(folder, every), every, interrupt);
+  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }
 
 /** Milliseconds until the first backup: `every` after the last one in the folder, also after a restart. */
@@ -47,26 +57,6 @@ async function timeToFirst({ path }: BackupFolder, every: number): Promise<numbe
   const wait = Math.max(0, last.time + every - Date.now());
   if (wait > 0) console.error(`${last.name} is there; the next backup begins in ${Math.ceil(wait / 60_000)} minutes.`);
   return wait;
-}
-
-/** Repeats attempts by the monotonic clock, so that a change of the system time has no effect. */
-async function repeat(
-  attempt: () => Promise<Failure | undefined>,
-  first: number,
-  every: number,
-  interrupt: AbortSignal,
-): Promise<void> {
-  let failure: Failure | undefined;
-  let next = performance.now() + first;
-  while (await sleepUntil(next, interrupt)) {
-    next = performance.now() + every;
-    const outcome = await attempt();
-    // An interrupted attempt has not failed.
-    if (interrupt.aborted) break;
-    failure = outcome;
-    if (failure !== undefined) console.error(failure.message);
-  }
-  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }
 
 /** @returns `false` after an interrupt */

@@ -11,7 +11,7 @@ import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
-import { countedRecords, expectedContents } from '../resources/resources.js';
+import { countedRecords } from '../resources/resources.js';
 import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
 import { copy, pack } from './copy.js';
@@ -52,7 +52,7 @@ async function makeDraft(
   interrupt: AbortSignal,
 ): Promise<FileReport['counts']> {
   await copy(path, draft, { readonly: false, interrupt });
-  const { errors, drifts, counts, migrations } = checkFile(draft, await expectedContents());
+  const { errors, drifts, counts, migrations } = await checkFile(draft);
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
   }

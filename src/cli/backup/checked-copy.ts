@@ -7,8 +7,7 @@ import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-en
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
-import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
-import { expectedContents, largestIdFor } from '../resources/resources.js';
+import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { copy } from './copy.js';
@@ -36,16 +35,14 @@ export async function checkedCopy(
   config: Config,
   interrupt: AbortSignal,
 ) {
-  const largestIds = RESOURCES.map(({ name, capacity }) => [name.plural, largestIdFor(config.get(capacity))] as const);
-  const expected = { ...(await expectedContents()), largestIds: new Map(largestIds) };
   await readingOnly(source, async () => {
-    const { errors, drifts } = checkFile(source, expected);
+    const { errors, drifts } = await checkFile(source, { config });
     const wrong = [...errors, ...drifts];
     if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
     await copy(source, draft, { readonly: true, interrupt });
   });
   // The copy is checked, not the backup, because the disk of the copy may be damaged.
-  const { errors, counts, migrations } = checkFile(draft, expected);
+  const { errors, counts, migrations, pending } = await checkFile(draft, { config });
   if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
   const differences = await differencesFromFresh(draft, migrations, config);
   if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
@@ -56,7 +53,7 @@ export async function checkedCopy(
       throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
     });
   }
-  return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
+  return { counts, pending };
 }
 
 /**
@@ -65,8 +62,8 @@ export async function checkedCopy(
  */
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
-    await using storage = await openStorage(copy, resource, { mayMigrate: true });
-    const reader = await RecordReader.of(resource);
+    await using storage = await openStorage(copy, resource, true);
+    const read = await recordReader(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
     using progress = new Progress('Checked', pluralText);
@@ -75,7 +72,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
       interrupt.throwIfAborted();
       const records = recordsIn(file, chunks, plural);
       for (const record of records) {
-        await reader.read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
+        await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
           if (!(error instanceof BrokenLineError)) throw error;
           const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
           throw new Failure(`${file} cannot be restored: ${problem}.`);

@@ -4,19 +4,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
-import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { followLinks } from '../output/destination.js';
 import { ReplacedError, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
-import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
+import { BESIDE, isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import type { FileReport } from '../sqlite-file/file-check.js';
 import { requireReadable, seekable, writePrivately } from './backup-source.js';
 import { checkedCopy } from './checked-copy.js';
 import { removeEarlierAsides, replaceDatabase } from './replace-database.js';
-import { BESIDE } from './schema-check.js';
 
 export interface RestoreOptions {
   /** Only checks whether the backup can be restored. */
@@ -60,7 +58,9 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
     const source = await seekable(file, `${draft}-from`, interrupt);
     checked = await check(source, draft);
     if (source !== file) await rm(source);
-    await finish(draft);
+    for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
+    // Before the lock is taken, because a signal can still be handled here.
+    await sync(draft);
     interrupt.throwIfAborted();
     aside = await replaceDatabase(draft, path);
   } catch (error) {
@@ -130,21 +130,4 @@ function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
         `${stored - allowed + 1} ${name.pluralText} are deleted.`,
     );
   }
-}
-
-async function finish(draft: string): Promise<void> {
-  for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
-  clearProcessState(draft);
-  // `sync` comes before the lock is taken, because a signal can still be handled here.
-  await sync(draft);
-}
-
-/**
- * Deletes the rows in which processes store their own state. They may be forged: a lease that never expires would stop
- * its work forever. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
- */
-function clearProcessState(draft: string): void {
-  using database = openDatabase(draft, { fileMustExist: true });
-  const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
-  for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }

@@ -6,9 +6,7 @@ import { RESOURCES } from '../../features.js';
 import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { openDataSource } from '../resources/open-storage.js';
-
-/** Suffixes of all files beside a database, including those of the service. */
-export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
+import { BESIDE } from '../sqlite-file/database-path.js';
 
 /** Tables that Litestream adds to a database that it replicates. */
 const LITESTREAM = ['_litestream_lock', '_litestream_seq'];
@@ -40,13 +38,17 @@ export async function differencesFromFresh(
 }
 
 /**
- * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream. The next start of
- * the service and of Litestream makes them again.
+ * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream, and empties the
+ * tables in which processes store their state: a forged lease might never expire. Service and Litestream make all of
+ * them again, the triggers with a new epoch (`makeTriggers`).
  */
 export function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
   for (const name of LITESTREAM) database.exec(`DROP TABLE IF EXISTS ${name}`);
   for (const name of triggers()) database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
+  // An older backup may lack these tables.
+  const states = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
+  for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
 /** The configuration with another file as the database. */

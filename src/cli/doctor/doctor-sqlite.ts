@@ -5,7 +5,6 @@ import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { lastBackup } from '../../management/backup-files.js';
-import { expectedContents } from '../resources/resources.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 
 /** Checks by name. A check returns a text, or throws an error whose message names the problem and the remedy. */
@@ -107,7 +106,7 @@ function realWrite(path: string): string {
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { errors } = checkFile(path, await expectedContents(), { thoroughly: false });
+  const { errors } = await checkFile(path, { thoroughly: false });
   if (errors.length === 0) return `${path} is sound (quick_check)`;
   if (isEmpty(path)) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);

@@ -1,9 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
-import { BrokenLineError, type RecordReader } from '../resources/record-lines.js';
+import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
 import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
 
@@ -17,10 +17,9 @@ export interface ImportOptions {
   readonly forget?: true;
 }
 
-/** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
-  readonly reader: RecordReader<AnyResourceEntity>;
+  readonly read: ReadRecord;
   readonly options: ImportOptions;
   /** The properties that refer to records of the same resource. */
   readonly ownReferences: readonly string[];
@@ -34,11 +33,12 @@ export interface ImportJob {
   readonly resumed?: UnfinishedImport;
 }
 
-/** A line number with the record of the line. */
+/** A valid line of the input. */
 export interface Entry {
   readonly number: number;
-  readonly bytes: Buffer;
   readonly record: NewRecord<AnyResourceEntity>;
+  /** SHA-256 of all lines up to this one. */
+  readonly digest: string;
 }
 
 /** A line that cannot be stored, with the reason. */
@@ -47,40 +47,6 @@ export interface LineProblem {
   readonly problem: string;
   /** The problem does not exist if the input has a record with this id. */
   readonly unlessImported?: Id;
-}
-
-/** The lines of one transaction. */
-export class Batch {
-  /** @param before the hash of all lines before this batch */
-  constructor(
-    private readonly before: Hash,
-    readonly entries: readonly Entry[],
-  ) {}
-
-  get lastLine(): number {
-    return this.entries.at(-1)!.number;
-  }
-
-  get ids(): Id[] {
-    return this.entries.flatMap(({ record: { id } }) => (id === undefined ? [] : [id]));
-  }
-
-  /** SHA-256 of all lines up to the end of this batch. */
-  hash(): Hash {
-    const hash = this.before.copy();
-    for (const { bytes } of this.entries) addLine(hash, bytes);
-    return hash;
-  }
-
-  halves(): [Batch, Batch] {
-    const middle = Math.ceil(this.entries.length / 2);
-    const first = new Batch(this.before, this.entries.slice(0, middle));
-    return [first, new Batch(first.hash(), this.entries.slice(middle))];
-  }
-}
-
-function addLine(hash: Hash, bytes: Buffer): void {
-  hash.update(bytes).update('\n');
 }
 
 /** A set of ids with 32 bits for each map entry: dense integers, as in an export, take little memory. */
@@ -113,10 +79,9 @@ export class ImportInput {
   ids?: IdsOption;
   /** The value of the `lastId` line, if there is one. */
   lastId?: number;
-  private hash = createHash('sha256');
+  private readonly hash = createHash('sha256');
   /** The ids of all lines so far. */
   readonly seen = new IdSet();
-  private entries: Entry[] = [];
 
   /** @param onBroken called for every invalid line; an exception ends the reading */
   constructor(
@@ -127,35 +92,37 @@ export class ImportInput {
   }
 
   /** @throws {Failure} when the input differs from the input of the resumed import */
-  async *batches(): AsyncGenerator<Batch> {
+  async *batches(): AsyncGenerator<readonly Entry[]> {
     const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
+    let batch: Entry[] = [];
     for await (const lines of linesOf(this.job.open())) {
       for (const line of lines) {
         last = line.number;
-        if (line.number > stored) await this.take(line);
-        else this.skip(line);
-        if (this.entries.length === BATCH) yield this.flush();
+        const entry = line.number > stored ? await this.take(line) : this.skip(line);
+        if (entry !== undefined) batch.push(entry);
+        if (batch.length < BATCH) continue;
+        yield batch;
+        batch = [];
       }
     }
     if (last < stored) throw anotherInput(stored);
-    if (this.entries.length > 0) yield this.flush();
+    if (batch.length > 0) yield batch;
   }
 
-  private flush(): Batch {
-    const batch = new Batch(this.hash, this.entries);
-    this.hash = batch.hash();
-    this.entries = [];
-    return batch;
+  /** @returns SHA-256 of all lines so far */
+  private digestWith(bytes: Buffer): string {
+    return this.hash.update(bytes).update('\n').copy().digest('hex');
   }
 
-  private skip({ number, bytes = Buffer.alloc(0) }: Line): void {
+  private skip({ number, bytes = Buffer.alloc(0) }: Line): undefined {
     const { lines, digest } = this.job.resumed!;
-    addLine(this.hash, bytes);
-    if (number === lines && this.hash.copy().digest('hex') !== digest) throw anotherInput(lines);
+    const found = this.digestWith(bytes);
+    if (number === lines && found !== digest) throw anotherInput(lines);
   }
 
-  private async take({ number, bytes }: Line): Promise<void> {
+  /** @returns `undefined` for an invalid line and for the `lastId` line */
+  private async take({ number, bytes }: Line): Promise<Entry | undefined> {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
       const { name } = this.job.resource;
@@ -165,13 +132,14 @@ export class ImportInput {
       if (bytes === undefined) {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
       }
-      const record = await this.job.reader.read(bytes);
+      const record = await this.job.read(bytes);
       const id = this.idFor(record.id);
       if (id !== record.id) this.rejectOldIds(record);
-      this.entries.push({ number, bytes, record: { ...record, id } });
+      return { number, record: { ...record, id }, digest: this.digestWith(bytes) };
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;
       this.onBroken(number, error.message);
+      return undefined;
     }
   }
 
@@ -184,7 +152,7 @@ export class ImportInput {
     );
   }
 
-  private requireIdsLeft(id: Id): void {
+  private requireIdsLeft(id: Id): undefined {
     const { largestId } = this.job;
     if (typeof id === 'string' || id <= largestId) return;
     throw new BrokenLineError(

@@ -5,7 +5,7 @@ import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { problemsIn } from '../resources/record-lines.js';
-import { type Batch, ImportInput, type ImportJob } from './import-input.js';
+import { type Entry, ImportInput, type ImportJob } from './import-input.js';
 import { deleteProgress, saveProgress } from './import-progress.js';
 import { brokenLine, problemsOf } from './import-validation.js';
 import type { UnfinishedImport } from './import.entity.js';
@@ -26,16 +26,9 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
     // The engine may run this function again after a full disk, so it starts from the beginning.
     return await transaction(storage.dataSource, async (tx) => {
       if (job.ownReferences.length > 0) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
-      let stored = 0;
       const input = new ImportInput(job, reject);
-      for await (const batch of input.batches()) {
-        job.interrupt.throwIfAborted();
-        await createAll(storage, tx, batch);
-        stored += batch.entries.length;
-        progress.update(stored);
-      }
-      await advanceIds(storage, tx, input);
-      if (job.resumed !== undefined) await deleteProgress(tx, job.resumed.resource);
+      const stored = await storeEach(input, job, progress, (batch) => createAll(storage, tx, batch));
+      await finish(storage, tx, input, job.resumed);
       return stored;
     });
   } catch (error) {
@@ -49,89 +42,81 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
  * @throws {Failure} with the state of the import and how to continue
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const run = new ImportRun(storage, job);
-  using progress = new Progress('Imported', job.resource.name.pluralText, total);
-  try {
-    await run.storeAll(progress);
-  } catch (error) {
-    throw new Failure(`${(error as Error).message}\n${run.state()}`, error);
-  }
-  return run.stored;
-}
-
-/** One run of an import, which may continue an interrupted one. */
-class ImportRun {
-  stored = 0;
-  private saved?: UnfinishedImport;
-  private readonly started = new Date().toISOString();
-
-  constructor(
-    private readonly storage: OpenStorage,
-    private readonly job: ImportJob,
-  ) {
-    this.saved = job.resumed;
-  }
-
-  async storeAll(progress: Progress): Promise<void> {
-    const input = new ImportInput(this.job, reject);
-    for await (const batch of input.batches()) {
-      this.job.interrupt.throwIfAborted();
-      await this.store(batch, input.ids!);
-      progress.update(this.stored);
-    }
-    await transaction(this.storage.dataSource, async (tx) => {
-      await advanceIds(this.storage, tx, input);
-      if (this.saved !== undefined) await deleteProgress(tx, this.saved.resource);
-    });
-  }
-
+  const { name } = job.resource;
+  const input = new ImportInput(job, reject);
+  const started = job.resumed?.started ?? new Date().toISOString();
+  let saved = job.resumed;
   /** Stores a batch; when the capacity is reached, as many of its records as fit. */
-  private async store(batch: Batch, ids: UnfinishedImport['ids']): Promise<void> {
-    const resource = this.job.resource.name.plural;
-    const digest = batch.hash().digest('hex');
-    const to = { resource, lines: batch.lastLine, digest, ids, started: this.saved?.started ?? this.started };
+  const store = async (batch: readonly Entry[]): Promise<void> => {
+    const { number: lines, digest } = batch.at(-1)!;
+    const to = { resource: name.plural, lines, digest, ids: input.ids!, started };
     try {
-      await transaction(this.storage.dataSource, async (tx) => {
-        await saveProgress(tx, this.saved, to);
-        await createAll(this.storage, tx, batch);
+      await transaction(storage.dataSource, async (tx) => {
+        await saveProgress(tx, saved, to);
+        await createAll(storage, tx, batch);
       });
+      saved = to;
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.entries.length === 1) {
-        const { name, capacity } = this.job.resource;
-        const holds = `the storage holds ${this.storage.store.counter.capacity} ${name.pluralText}`;
-        throw new Failure(`Line ${batch.lastLine} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
-      }
-      for (const half of batch.halves()) await this.store(half, ids);
-      return;
+      if (batch.length === 1) throw noPlaceFor(lines, storage);
+      const middle = Math.ceil(batch.length / 2);
+      await store(batch.slice(0, middle));
+      await store(batch.slice(middle));
     }
-    this.saved = to;
-    this.stored += batch.entries.length;
-  }
-
-  /** Describes the state of an interrupted import and how to resume it. */
-  state(): string {
-    if (this.saved === undefined) return 'Nothing is stored.';
-    const again = this.job.file ?? 'the same input';
-    return (
-      `The first ${this.saved.lines} lines are stored. Go on with: import ${this.job.resource.name.plural} ${again} --resume\n` +
-      'You may correct later lines first; the stored ones must stay as they are.'
-    );
+  };
+  using progress = new Progress('Imported', name.pluralText, total);
+  try {
+    const stored = await storeEach(input, job, progress, store);
+    await transaction(storage.dataSource, (tx) => finish(storage, tx, input, saved));
+    return stored;
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}\n${stateOf(job, saved)}`, error);
   }
 }
 
-/** Advances the id sequence beyond the ids of the old storage, deleted records included. */
-async function advanceIds({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
+/** @returns how many records were stored */
+async function storeEach(
+  input: ImportInput,
+  { interrupt }: ImportJob,
+  progress: Progress,
+  store: (batch: readonly Entry[]) => Promise<void>,
+): Promise<number> {
+  let stored = 0;
+  for await (const batch of input.batches()) {
+    interrupt.throwIfAborted();
+    await store(batch);
+    stored += batch.length;
+    progress.update(stored);
+  }
+  return stored;
+}
+
+function noPlaceFor(line: number, { resource: { name, capacity }, store }: OpenStorage): Failure {
+  const holds = `the storage holds ${store.counter.capacity} ${name.pluralText}`;
+  return new Failure(`Line ${line} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
+}
+
+/** Describes the state of an interrupted import and how to resume it. */
+function stateOf({ file = 'the same input', resource }: ImportJob, saved?: UnfinishedImport): string {
+  if (saved === undefined) return 'Nothing is stored.';
+  return (
+    `The first ${saved.lines} lines are stored. Go on with: import ${resource.name.plural} ${file} --resume\n` +
+    'You may correct later lines first; the stored ones must stay as they are.'
+  );
+}
+
+/** Advances the id sequence beyond the ids of the old storage, deleted records included, and deletes the progress. */
+async function finish({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput, saved?: UnfinishedImport) {
   if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
+  if (saved !== undefined) await deleteProgress(tx, saved.resource);
 }
 
 /** Stores a batch; an error names the rejected line. */
-async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
+async function createAll(storage: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
   try {
-    await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));
+    await storage.store.in(tx).createMany(batch.map(({ record }) => record));
   } catch (error) {
-    if (error instanceof RejectedRecordError)
-      return reject(batch.entries[error.index]!.number, problemsIn(error.cause));
+    if (error instanceof RejectedRecordError) return reject(batch[error.index]!.number, problemsIn(error.cause));
     if (!(error instanceof QueryFailedError)) throw error;
     const found = await problemsOf(storage, batch, new UniqueValues(storage));
     const first = found.find(({ unlessImported }) => unlessImported === undefined);

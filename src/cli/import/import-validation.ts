@@ -1,9 +1,9 @@
 import type { Id } from '../../resource/id-kinds.js';
-import { existingValues, type MissingReference, missingReferences } from '../../resource/store/references.js';
+import { existingValues, missingReferences } from '../../resource/store/references.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
-import { type Batch, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
+import { type Entry, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
 import { UniqueValues } from './unique-values.js';
 
 /** Maximum number of invalid lines that are printed. */
@@ -42,8 +42,8 @@ export async function validateInput(
         else later.set(unlessImported, { line, problem });
       }
     }
-    records += batch.entries.length;
-    progress.update(batch.lastLine);
+    records += batch.length;
+    progress.update(batch.at(-1)!.number);
   }
   for (const [id, { line, problem }] of later) if (!input.seen.has(id)) problems.add(line, problem);
   problems.throwIfAny();
@@ -58,35 +58,30 @@ export async function validateInput(
 }
 
 /** Finds the lines that the database would reject: duplicate ids or unique values, and missing references. */
-export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
-  const { dataSource, repository } = storage;
+export async function problemsOf(
+  { dataSource, repository }: OpenStorage,
+  batch: readonly Entry[],
+  unique: UniqueValues,
+): Promise<LineProblem[]> {
   const { tableName } = repository.metadata;
-  const existing = await existingValues(dataSource, tableName, 'id', batch.ids);
-  const missing = await missingReferences(
-    repository,
-    batch.entries.map(({ record }) => record),
+  const records = batch.map(({ record }) => record);
+  const ids = records.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  const existing = await existingValues(dataSource, tableName, 'id', ids);
+  const missing = await missingReferences(repository, records);
+  const taken = await unique.problemsOf(batch);
+  const repeated = batch.flatMap(({ number: line, record: { id } }) =>
+    id !== undefined && existing.has(String(id))
+      ? [{ line, problem: `its id ${id} exists in the storage already; leave the line out, or use --ids assign` }]
+      : [],
   );
-  const taken = await unique.problemsOf(batch.entries);
-  const repeated = batch.entries.flatMap(({ number: line, record: { id } }) =>
-    id !== undefined && existing.has(String(id)) ? [{ line, problem: idExists(id) }] : [],
-  );
-  const unknown = missing.map((reference) => ({
-    line: batch.entries[reference.index]!.number,
-    problem: namesNothing(reference),
-    unlessImported: reference.table === tableName ? reference.value : undefined,
+  const unknown = missing.map(({ index, property, value, table }) => ({
+    line: batch[index]!.number,
+    problem: `"${property}" names the record ${value} of ${table}, which does not exist; import ${table} first`,
+    unlessImported: table === tableName ? value : undefined,
   }));
   return [...repeated, ...unknown, ...taken].sort((one, other) => one.line - other.line);
 }
 
-function idExists(id: Id): string {
-  return `its id ${id} exists in the storage already; leave the line out, or use --ids assign`;
-}
-
-function namesNothing({ property, value, table }: MissingReference): string {
-  return `"${property}" names the record ${value} of ${table}, which does not exist; import ${table} first`;
-}
-
-/** The message for an invalid line. */
 export function brokenLine(line: number, problem: string): string {
   return `Line ${line} is wrong: ${problem}.`;
 }

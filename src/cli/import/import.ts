@@ -10,7 +10,7 @@ import { isRepeatable, openInput } from '../input.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
-import { RecordReader } from '../resources/record-lines.js';
+import { recordReader } from '../resources/record-lines.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { ImportJob, ImportOptions } from './import-input.js';
 import { deleteProgress, findUnfinishedImport } from './import-progress.js';
@@ -33,7 +33,7 @@ export async function importRecords(
   const config = loadConfigFromProcess(SETTINGS);
   const job: ImportJob = {
     resource,
-    reader: await RecordReader.of(resource),
+    read: await recordReader(resource),
     options,
     ownReferences: own,
     // The first read of this property comes when the database is open.
@@ -45,7 +45,7 @@ export async function importRecords(
     largestId: largestIdFor(config.get(resource.capacity)),
   };
   if (options.dryRun) return dryRun(config, job);
-  await using storage = await openStorage(config, resource, { mayMigrate: true });
+  await using storage = await openStorage(config, resource, true);
   await run(storage, { ...job, resumed: await unfinished(storage, options) });
   console.error(`The storage holds ${await contentsOf(storage)}`);
 }

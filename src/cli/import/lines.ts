@@ -36,12 +36,8 @@ export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Lin
   if (rest.length > 0) yield [line(rest)];
 }
 
-/** Longest `lastId` line in bytes, with any white space. */
-const LAST_ID_LENGTH = 64;
-
 /** The id of a `lastId` line; `undefined` for any other line. */
 export function readLastIdLine(line: Buffer): number | undefined {
-  if (line.length > LAST_ID_LENGTH) return undefined;
   const [, id] = /^\s*\{\s*"lastId"\s*:\s*([1-9][0-9]*)\s*\}\s*$/.exec(line.toString()) ?? [];
   return id === undefined ? undefined : parseNatural(id);
 }

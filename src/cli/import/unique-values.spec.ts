@@ -45,8 +45,8 @@ describe('the unique values of an import', () => {
 
   const entry = (number: number, record: object): Entry => ({
     number,
-    bytes: Buffer.alloc(0),
-    record: record,
+    record,
+    digest: '',
   });
 
   it('name the line, the property and the record that holds the value', async () => {

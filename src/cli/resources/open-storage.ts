@@ -22,11 +22,6 @@ export interface OpenStorage extends AsyncDisposable {
   readonly repository: Repository<AnyResourceEntity>;
 }
 
-interface OpenOptions {
-  /** Creates a missing database and runs pending migrations, as the start of the service does. */
-  readonly mayMigrate?: boolean;
-}
-
 /**
  * Opens the configured database without migrations.
  * @throws {DatabaseStartError} when it cannot be used
@@ -39,12 +34,12 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
 }
 
 /** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
-export async function openStorage(config: Config, resource: Resource, options: OpenOptions = {}): Promise<OpenStorage> {
-  const dataSource = await openConfiguredDatabase(config, options);
+export async function openStorage(config: Config, resource: Resource, mayMigrate = false): Promise<OpenStorage> {
+  const dataSource = await openConfiguredDatabase(config, mayMigrate);
   const { capacity } = resource;
   const current = await configInForce(dataSource, config);
   const counter = new UsageCounter(resource.name.plural, current.get(capacity), resource.audited);
-  if (options.mayMigrate) await prepareStorage(dataSource, counter);
+  if (mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
   return {
     dataSource,
@@ -57,17 +52,20 @@ export async function openStorage(config: Config, resource: Resource, options: O
 
 /**
  * Opens the configured database; a service may use it at the same time.
+ * @param mayMigrate creates a missing database and runs pending migrations, as the start of the service does
  * @throws {DatabaseStartError} when it cannot be used, or its schema is not that of this version
  */
 export async function openConfiguredDatabase(
   config: Config,
-  { mayMigrate = false }: OpenOptions = {},
+  mayMigrate = false,
 ): Promise<DataSource & AsyncDisposable> {
   if (!mayMigrate) requireDatabase(config);
   const database = { ...config.database, transactionTimeout: TRANSACTION_TIMEOUT };
   const dataSource = await openDataSource(new Config({ ...config, database }));
   try {
-    await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
+    await rejectNewerSchema(dataSource);
+    if (mayMigrate && config.database.migrateOnStart) await migrate(dataSource);
+    await requireMigrated(dataSource);
   } catch (error) {
     await dataSource.destroy();
     throw error;
@@ -80,10 +78,4 @@ export async function configInForce(dataSource: DataSource, config: Config): Pro
   const pending = await pendingMigrations(dataSource);
   if (pending.some((name) => name.startsWith('CreateLiveSettings'))) return config;
   return inForce(config, await storedSettings(dataSource)).config;
-}
-
-async function requireSchema(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
-  await rejectNewerSchema(dataSource);
-  if (mayMigrate) await migrate(dataSource);
-  await requireMigrated(dataSource);
 }

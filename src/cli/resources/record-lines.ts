@@ -13,43 +13,36 @@ import type { Resource } from '../../resource/resource.js';
 /** The line is not a valid record. The message names the problem and what is expected. */
 export class BrokenLineError extends Error {}
 
-/** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
-export class RecordReader<Entity extends AnyResourceEntity> {
-  private constructor(private readonly dto: Type) {}
+/** Reads the record of a line of NDJSON. It throws a `BrokenLineError`. */
+export type ReadRecord = (line: Uint8Array) => Promise<NewRecord<AnyResourceEntity>>;
 
-  static async of<Entity extends AnyResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    return new RecordReader(lineDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids));
-  }
-
-  /** @throws {BrokenLineError} */
-  async read(line: Uint8Array): Promise<NewRecord<Entity>> {
+/** Makes the reader of a resource, with the rules of a POST body. It also rejects duplicate properties. */
+export async function recordReader(resource: Resource): Promise<ReadRecord> {
+  const dto = lineDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids);
+  return async (line) => {
     if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
-    const value = this.parse(text);
-    const record = await this.validate(value);
-    // A line that equals its own JSON.stringify has no duplicate property.
-    if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
-    return record as NewRecord<Entity>;
-  }
-
-  private parse(text: string): unknown {
-    if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
+    const value = parse(text, dto);
     try {
-      return JSON.parse(text);
-    } catch (error) {
-      const isEmpty = text.trim() === '';
-      const problem = isEmpty ? 'it is empty; each line' : `it is not valid JSON (${(error as Error).message}); a line`;
-      const expected = [...propertiesOf(this.dto).declared].join(', ');
-      throw new BrokenLineError(`${problem} must be a JSON object with ${expected}`);
-    }
-  }
-
-  private async validate(value: unknown): Promise<object> {
-    try {
-      return await validObject(this.dto, value);
+      const record = await validObject(dto, value);
+      // A line that equals its own JSON.stringify has no duplicate property.
+      if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
+      return record;
     } catch (error) {
       throw new BrokenLineError(problemsIn(error));
     }
+  };
+}
+
+function parse(text: string, dto: Type): unknown {
+  if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const isEmpty = text.trim() === '';
+    const problem = isEmpty ? 'it is empty; each line' : `it is not valid JSON (${(error as Error).message}); a line`;
+    const expected = [...propertiesOf(dto).declared].join(', ');
+    throw new BrokenLineError(`${problem} must be a JSON object with ${expected}`);
   }
 }
 

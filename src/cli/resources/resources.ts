@@ -2,7 +2,6 @@ import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { UsageError } from '../command-errors.js';
-import type { ExpectedContents } from '../sqlite-file/file-check.js';
 
 /** The names of all resources; referenced resources come first. */
 export const NAMES: readonly string[] = RESOURCES.map(({ name }) => name.plural);
@@ -19,11 +18,6 @@ export function resourceNamed(name: string | undefined, command: string, rest = 
   const problem = isMissing ? 'Name the resource first:' : `There is no resource "${name}"; there are`;
   const example = `${CLI} ${command} ${NAMES[0]} ${rest}`.trimEnd();
   throw new UsageError(`${problem} ${NAMES.join(', ')}. For example: ${example}`);
-}
-
-export async function expectedContents(): Promise<ExpectedContents> {
-  const { knownMigrations } = await import('../../database/data-source.js');
-  return { migrations: await knownMigrations(), resources: NAMES };
 }
 
 /** The numbers of records in a message: `3 jars and 2 lids`. */

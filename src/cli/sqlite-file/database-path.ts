@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs';
-import { readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../command-errors.js';
+import { followLinks } from '../output/destination.js';
+
+/** Suffixes of all files beside a database, including those of the service. */
+export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
 /** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {
@@ -22,24 +25,12 @@ export function requireDatabase(config: Config): void {
  */
 export async function rejectDatabaseFile({ database: { url } }: Config, output: string): Promise<void> {
   if (url.engine !== 'sqlite') return;
-  const [database, place] = await Promise.all([url.path, output].map(placeOf));
-  for (const suffix of ['', '-wal', '-shm', '-reserve', '-journal']) {
+  const [database, place] = await Promise.all([url.path, output].map(followLinks));
+  for (const suffix of ['', ...BESIDE]) {
     // SQLite deletes or overwrites files with these names, also those that it has not made.
     if (place !== database + suffix && !(await isSameFile(output, database + suffix))) continue;
     throw new UsageError(suffix === '' ? `${output} is the database itself` : `${output} belongs to the database`);
   }
-}
-
-/** The path without links; the file may not exist yet. */
-async function placeOf(path: string): Promise<string> {
-  const ofMissing = async (): Promise<string> => {
-    const folder = await realpath(dirname(path));
-    const target = await readlink(path).catch(() => undefined);
-    return target === undefined ? join(folder, basename(path)) : placeOf(resolve(folder, target));
-  };
-  return realpath(path)
-    .catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? ofMissing() : resolve(path)))
-    .catch(() => resolve(path));
 }
 
 /** Tells whether two paths are the same existing file. */

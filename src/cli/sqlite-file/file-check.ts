@@ -1,5 +1,9 @@
-import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import type { Config } from '../../config/config.js';
+import { knownMigrations } from '../../database/data-source.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
+import { RESOURCES } from '../../features.js';
+import { largestIdFor, NAMES } from '../resources/resources.js';
 
 /** The contents and the errors of a database file. */
 export interface FileReport {
@@ -7,8 +11,9 @@ export interface FileReport {
   readonly errors: string[];
   /** One line for each counter that differs from the number of records. A recount corrects it. */
   readonly drifts: string[];
-  /** Names of the executed migrations. */
+  /** Names of the executed migrations, and of those that the next start will run. */
   readonly migrations: string[];
+  readonly pending: string[];
   /** Records of each resource. */
   readonly counts: Map<string, number>;
 }
@@ -16,59 +21,57 @@ export interface FileReport {
 /** Maximum number of lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
-/** The expected contents of a database of this version. */
-export interface ExpectedContents {
-  /** Names of the migrations, oldest first. */
-  readonly migrations: readonly string[];
-  /** Names of the resources. Each has a table, and a row in `storage`. */
-  readonly resources: readonly string[];
-  /** The largest allowed id by resource. */
-  readonly largestIds?: ReadonlyMap<string, number>;
-}
+type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
 
 /**
  * Checks every page, constraint and counter of a database file, without changing it.
  * @param thoroughly whether to compare every index with its table, which takes longer
+ * @param config settings whose capacities decide how many ids must be left; default: none must be
  */
-export function checkFile(path: string, expected: ExpectedContents, { thoroughly = true } = {}): FileReport {
-  const report: FileReport = { errors: [], drifts: [], migrations: [], counts: new Map() };
+export async function checkFile(
+  path: string,
+  { thoroughly = true, config }: { readonly thoroughly?: boolean; readonly config?: Config } = {},
+): Promise<FileReport> {
+  const report: FileReport = { errors: [], drifts: [], migrations: [], pending: [], counts: new Map() };
+  const known = await knownMigrations();
   try {
     using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
-    checkDatabase(database, expected, thoroughly, report);
+    const column: ReadColumn = (sql, ...values) => {
+      const statement = database.prepare(sql).pluck();
+      return statement.all(...values);
+    };
+    checkPages(column, thoroughly, report);
+    if (report.errors.length === 0) checkContents(column, known, report, config);
   } catch (error) {
     report.errors.push(explain(error));
   }
   return report;
 }
 
-type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
-
-function checkDatabase(database: Database, expected: ExpectedContents, thoroughly: boolean, report: FileReport): void {
-  const { errors, drifts, migrations, counts } = report;
-  const column: ReadColumn = (sql, ...values) => {
-    const statement = database.prepare(sql).pluck();
-    return statement.all(...values);
-  };
+function checkPages(column: ReadColumn, thoroughly: boolean, { errors }: FileReport): void {
   const [encoding] = column('PRAGMA encoding');
   if (encoding !== 'UTF-8') errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
   const faults = column(`PRAGMA ${thoroughly ? 'integrity_check' : 'quick_check'}(${MOST_FAULTS})`);
   errors.push(...faults.filter((line) => line !== 'ok').map(String));
-  if (errors.length > 0) return;
+}
 
+function checkContents(column: ReadColumn, known: readonly string[], report: FileReport, config?: Config): void {
+  const { errors, drifts, migrations, pending, counts } = report;
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
   const isOurs = tables.has('migrations') && tables.has('storage');
   if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
+  pending.push(...known.filter((name) => !migrations.includes(name)));
   const counted = new Set((isOurs ? column('SELECT resource FROM storage') : []) as string[]);
   // A pending migration may create the table of the resource.
-  const isComplete = !isOurs || expected.migrations.every((name) => migrations.includes(name));
-  const due = expected.resources.filter((name) => isComplete || counted.has(name));
+  const isComplete = !isOurs || pending.length === 0;
+  const due = NAMES.filter((name) => isComplete || counted.has(name));
   const missing = ['migrations', 'storage', ...due].filter((table) => !tables.has(table));
   if (missing.length > 0) {
     errors.push(`it is no database of this service: it has no table ${missing.join(', ')}`);
     return;
   }
-  const [first] = expected.migrations;
-  const newer = migrations.filter((name) => !expected.migrations.includes(name));
+  const [first] = known;
+  const newer = migrations.filter((name) => !known.includes(name));
   if (newer.length > 0) errors.push(`it has the migrations ${newer.join(', ')} of a newer version`);
   if (!migrations.includes(first!)) errors.push(`it lacks the migration ${first}`);
   for (const resource of [...counted].filter((name) => tables.has(name))) {
@@ -77,10 +80,10 @@ function checkDatabase(database: Database, expected: ExpectedContents, thoroughl
     counts.set(resource, count!);
     if (count !== used) drifts.push(`it counts ${used} ${resource} and holds ${count}`);
   }
-  for (const resource of expected.resources.filter((name) => tables.has(name))) {
-    if (!counted.has(resource)) errors.push(`its table "storage" has no row for ${resource}`);
-    const largestId = expected.largestIds?.get(resource) ?? Number.MAX_SAFE_INTEGER;
-    errors.push(...sequenceErrors(resource, largestId, column), ...numberErrors(resource, column));
+  for (const { name, capacity } of RESOURCES.filter((each) => tables.has(each.name.plural))) {
+    if (!counted.has(name.plural)) errors.push(`its table "storage" has no row for ${name.plural}`);
+    const largestId = config === undefined ? Number.MAX_SAFE_INTEGER : largestIdFor(config.get(capacity));
+    errors.push(...sequenceErrors(name.plural, largestId, column), ...numberErrors(name.plural, column));
   }
 }
 

@@ -84,7 +84,8 @@ interface SettingInForce {
 
 /** @param config in force, with the values of the rows */
 export function settingsInForce(config: Config, rows: readonly StoredSetting[]): SettingInForce[] {
-  return [...config.live].map(([name, { value }]) => {
+  return [...config.live].map(([name, setting]) => {
+    const value = config.get(setting);
     return {
       name,
       value: value === undefined ? '' : JSON.stringify(value).replaceAll('"', ''),
