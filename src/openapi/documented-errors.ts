@@ -10,7 +10,7 @@ import {
   OUTCOME_UNKNOWN,
   standardError,
 } from '../http/errors/error-response.js';
-import { inMaintenance } from '../http/maintenance.guard.js';
+import { inMaintenance } from '../http/request.guard.js';
 import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';

@@ -5,8 +5,7 @@ import type { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
 import { ApiError } from '../http/errors/api-error.js';
-import { type HttpCall, httpCallOf } from '../http/messages/request.js';
-import { clientKey } from '../http/messages/client-address.js';
+import { clientKey, type HttpCall, httpCallOf } from '../http/messages/request.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 

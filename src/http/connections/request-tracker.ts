@@ -1,7 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { clientAddress } from '../messages/client-address.js';
-import { requestId, routeOf } from '../messages/request.js';
+import { clientAddress, requestId, routeOf } from '../messages/request.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
