@@ -52,14 +52,8 @@ export class RateLimitGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {
-    if (!this.hasLimits) return true;
     const call = httpCallOf(context);
     return call === undefined || this.countOrDelay(call, context);
-  }
-
-  private get hasLimits(): boolean {
-    const { read, write, list } = this.limits;
-    return read.length + write.length + list.length > 0 || this.inProgress.most !== undefined;
   }
 
   private async countOrDelay(call: HttpCall, context: ExecutionContext): Promise<true> {

@@ -32,12 +32,11 @@ export interface Handler {
   readonly name: string;
 }
 
+const scanner = new MetadataScanner();
+
 @Injectable()
 export class Handlers {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-  ) {}
+  constructor(private readonly discovery: DiscoveryService) {}
 
   all(): Handler[] {
     const controllers = this.discovery.getControllers().map(({ metatype }) => metatype as Type | null);
@@ -46,7 +45,7 @@ export class Handlers {
 
   private of(controller: Type): Handler[] {
     const prototype = controller.prototype as Record<string, () => unknown>;
-    return this.scanner
+    return scanner
       .getAllMethodNames(prototype)
       .map((method) => ({ controller, method, handler: prototype[method]!, name: `${controller.name}.${method}` }))
       .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler));
@@ -65,8 +64,6 @@ interface ArgumentMetadata {
   readonly pipes?: readonly unknown[];
   readonly schema?: object;
 }
-
-const scanner = new MetadataScanner();
 
 /** The name of the method that is the handler. A decorator may have replaced it by a function with another name. */
 export function methodOf(controller: Type, handler: unknown): string | undefined {
