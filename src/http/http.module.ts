@@ -3,7 +3,6 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ErrorLog } from './errors/error-log.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { RequestGuard } from './request.guard.js';
-import { Handlers } from './routing/handlers.js';
 import { RouteCheck } from './validation/route-check.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 
@@ -16,10 +15,9 @@ import { RequestValidationPipe } from './validation/validation.pipe.js';
     { provide: APP_GUARD, useClass: RequestGuard },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     ErrorLog,
-    Handlers,
     RouteCheck,
   ],
   // `ErrorLog` for `@UseFilters(ErrorFilter)` in modules of teams; a gateway needs it.
-  exports: [ErrorLog, Handlers],
+  exports: [ErrorLog, DiscoveryModule],
 })
 export class HttpModule {}
