@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
 import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
-import { propertiesOf } from '../http/validation/dto-properties.js';
+import { propertiesOf } from '../http/validation/property-decorators.js';
 import { unknownParameter } from '../http/request.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { described, type DescribedError } from '../openapi/documented-errors.js';

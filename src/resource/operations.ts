@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
-import { propertiesOf } from '../http/validation/dto-properties.js';
+import { propertiesOf } from '../http/validation/property-decorators.js';
 import { ApiErrors, described, type DescribedError } from '../openapi/documented-errors.js';
 import {
   ApiIdempotencyKey,

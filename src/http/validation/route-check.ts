@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
 import { LARGEST_IN_MEMORY, MULTIPART } from '../body/body-limit.js';
 import { Upload } from '../body/upload.js';
-import { propertiesOf } from './dto-properties.js';
+import { propertiesOf } from './property-decorators.js';
 import { argumentsOf, type HandlerArgument, handlersOf } from '../routing/handlers.js';
 import { CONTENT, isDtoType } from './validation.pipe.js';
 
