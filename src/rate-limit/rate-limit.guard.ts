@@ -53,6 +53,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   private readonly inProgress = new RequestsInProgress();
   private readonly counts =
     this.live.current.rateLimit.store === 'database' ? new SharedCounts(this.dataSource) : undefined;
+  private hasLimits = false;
   /** The limits of each class of routes, in the order in which they are checked. */
   private limits: Readonly<Record<RouteClass, readonly Limit[]>> = { read: [], write: [], list: [] };
 
@@ -67,10 +68,12 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
       const limitsOf = (routeClass: RouteClass): Limit[] => this.limitsOf(routeClass, rateLimit);
       this.limits = { read: limitsOf('read'), write: limitsOf('write'), list: limitsOf('list') };
       this.inProgress.most = rateLimit.inProgress;
+      this.hasLimits = rateLimit.inProgress !== undefined || Object.values(this.limits).flat().length > 0;
     });
   }
 
   canActivate(context: ExecutionContext): true | Promise<true> {
+    if (!this.hasLimits) return true;
     const call = httpCallOf(context);
     return call === undefined || this.countOrDelay(call, context);
   }
