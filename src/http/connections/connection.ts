@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { requestId } from '../messages/request.js';
@@ -16,10 +16,9 @@ export interface ConnectionOwner {
   /** Connections closed by the service, by reason. */
   readonly cuts: Map<CutReason, number>;
   /** Passes a request to Fastify. */
-  handle(response: TrackedResponse): void;
+  readonly requestHandler: RequestListener;
   /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
-  closed(connection: Connection): void;
 }
 
 /** Requests of one connection that may wait for their response; with more, the service stops reading. */
@@ -197,7 +196,7 @@ export class Connection implements ResponseConnection {
 
   private pass(response: TrackedResponse): void {
     if (this.current !== response) return;
-    if (response.rejection === undefined) this.owner.handle(response);
+    if (response.rejection === undefined) this.owner.requestHandler(response.req, response);
     else sendRejection(response, response.rejection);
   }
 
@@ -262,7 +261,6 @@ export class Connection implements ResponseConnection {
   }
 
   private handleClose(): void {
-    this.owner.closed(this);
     const { current } = this;
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);

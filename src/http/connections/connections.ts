@@ -43,7 +43,7 @@ export class Connections implements ConnectionOwner {
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;
-  private requestHandler!: RequestListener;
+  requestHandler!: RequestListener;
   private reliefAt = -Infinity;
 
   /** @param tls the files of the certificate; with both of them, the server uses TLS */
@@ -156,14 +156,6 @@ export class Connections implements ConnectionOwner {
     return excess <= (limit * 2) / 3;
   }
 
-  handle(response: TrackedResponse): void {
-    this.requestHandler(response.req, response);
-  }
-
-  closed(connection: Connection): void {
-    this.all.delete(connection);
-  }
-
   private createServer(options: ServerOptions): Server {
     const { certificate } = this;
     if (certificate === undefined) return createServer(options);
@@ -203,6 +195,7 @@ export class Connections implements ConnectionOwner {
     const connection = new Connection(socket, this, wire);
     this.bySocket.set(socket, connection);
     this.all.add(connection);
+    socket.once('close', () => this.all.delete(connection));
   }
 
   private sweep(): void {
