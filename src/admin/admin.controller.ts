@@ -7,30 +7,16 @@ import { serviceVersion } from '../config/service-version.js';
 import { newestBackups } from '../management/backup-files.js';
 import { sharedReading } from '../management/database-timeout.js';
 import { Health } from '../management/health.js';
-import type { Readiness } from '../management/management-routes.js';
 import { recordCount, type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
 /** Maximum number of backups on the page. */
 const MOST_BACKUPS = 10;
-
-interface ResourceStatus extends Pick<ReportedResource, 'resource' | 'text' | 'capacity' | 'audited'> {
-  /** The number of records; null if the database does not respond. */
-  readonly count: number | null;
-}
 
 interface Backups {
   /** Newest first, with the UTC time in RFC 3339 and the size in bytes. */
   readonly files: readonly { readonly name: string; readonly time: string; readonly size: number }[];
   /** Why the folder cannot be read. */
   readonly problem?: string;
-}
-
-interface Status {
-  readonly version: string;
-  readonly health: Readiness;
-  readonly resources: readonly ResourceStatus[];
-  /** Null without `BACKUP_DIR`. */
-  readonly backups: Backups | null;
 }
 
 /** The data of the page at `/admin`. These routes are not part of the published interface. */
@@ -40,6 +26,7 @@ interface Status {
 export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
   makeDocument!: () => OpenAPIObject;
+  /** Null without `BACKUP_DIR`. */
   private readonly backups: () => Promise<Backups | null>;
 
   constructor(
@@ -61,7 +48,7 @@ export class AdminController {
   }
 
   @Get('status')
-  async status(): Promise<Status> {
+  async status() {
     const [health, resources, backups] = await Promise.all([
       this.health.readiness(),
       Promise.all(this.resources.all.map((resource) => this.statusOf(resource))),
@@ -70,7 +57,8 @@ export class AdminController {
     return { version: serviceVersion(), health, resources, backups };
   }
 
-  private async statusOf(reported: ReportedResource): Promise<ResourceStatus> {
+  /** Its `count` is null if the database does not respond. */
+  private async statusOf(reported: ReportedResource) {
     const { resource, text, capacity, audited } = reported;
     const count = (await recordCount(reported, this.dataSource)) ?? null;
     return { resource, text, capacity, audited, count };

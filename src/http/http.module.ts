@@ -2,26 +2,22 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ErrorLog } from './errors/error-log.js';
 import { ErrorFilter } from './errors/error.filter.js';
-import { MaintenanceGuard } from './maintenance.guard.js';
-import { Handlers } from './routing/handlers.js';
-import { QueryGuard } from './validation/query.guard.js';
+import { RequestGuard } from './request.guard.js';
 import { RouteCheck } from './validation/route-check.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 
-/** The filter, the guards and the pipe that every route has, and the checks of all routes at start. */
+/** The filter, the guard and the pipe that every route has, and the checks of all routes at start. */
 @Global()
 @Module({
   imports: [DiscoveryModule],
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
-    { provide: APP_GUARD, useClass: MaintenanceGuard },
-    { provide: APP_GUARD, useClass: QueryGuard },
+    { provide: APP_GUARD, useClass: RequestGuard },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     ErrorLog,
-    Handlers,
     RouteCheck,
   ],
   // `ErrorLog` for `@UseFilters(ErrorFilter)` in modules of teams; a gateway needs it.
-  exports: [ErrorLog, Handlers],
+  exports: [ErrorLog, DiscoveryModule],
 })
 export class HttpModule {}

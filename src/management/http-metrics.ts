@@ -12,7 +12,7 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
  */
 export function measureConnections(registry: Registry, connections: Connections, isTraced: boolean): void {
   const registers = [registry];
-  const { budget, requests } = connections;
+  const { requests } = connections;
   const gauge = (name: string, help: string, value: () => number) => addGauge(registry, { name, help }, value);
   const durations: Histogram = new Histogram({
     name: 'http_request_duration_seconds',
@@ -33,11 +33,11 @@ export function measureConnections(registry: Registry, connections: Connections,
   gauge('http_requests_in_flight', 'Requests in flight', () => requests.inFlight);
   gauge('http_connections_open', 'Open connections of clients', () => connections.open);
   const buffered = 'Memory for unread responses and for requests that wait behind them';
-  gauge('http_response_buffer_bytes', buffered, () => budget.bytes);
+  gauge('http_response_buffer_bytes', buffered, () => requests.bufferedBytes);
   gauge(
     'http_response_buffer_limit_bytes',
     'Limit of http_response_buffer_bytes (RESPONSE_BUFFER_BYTES)',
-    () => budget.limit,
+    () => requests.bufferLimit,
   );
   const { certificate } = connections;
   if (certificate !== undefined) {

@@ -10,7 +10,7 @@ import {
   OUTCOME_UNKNOWN,
   standardError,
 } from '../http/errors/error-response.js';
-import { inMaintenance } from '../http/maintenance.guard.js';
+import { inMaintenance } from '../http/request.guard.js';
 import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
@@ -20,7 +20,7 @@ export interface DescribedError {
   readonly status: number;
   readonly description: string;
   readonly examples: Readonly<Record<string, ErrorBody>>;
-  readonly headers?: readonly HeaderName[];
+  readonly headers: readonly HeaderName[];
 }
 
 /**
@@ -101,18 +101,15 @@ function mergedByStatus(errors: readonly DescribedError[]): DescribedError[] {
   const merged = new Map<number, DescribedError>();
   for (const error of errors) {
     const other = merged.get(error.status);
-    merged.set(error.status, other === undefined ? error : merge(other, error));
+    const both = other && {
+      status: error.status,
+      description: `${other.description}. ${error.description}`,
+      examples: { ...other.examples, ...error.examples },
+      headers: [...other.headers, ...error.headers],
+    };
+    merged.set(error.status, both ?? error);
   }
   return [...merged.values()];
-}
-
-function merge(one: DescribedError, other: DescribedError): DescribedError {
-  return {
-    status: one.status,
-    description: `${one.description}. ${other.description}`,
-    examples: { ...one.examples, ...other.examples },
-    headers: [...(one.headers ?? []), ...(other.headers ?? [])],
-  };
 }
 
 function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {

@@ -78,7 +78,7 @@ export function headers(...names: HeaderName[]) {
 }
 
 /** The header fields of an error. */
-export function errorHeaders(names: readonly HeaderName[] = []) {
+export function errorHeaders(names: readonly HeaderName[]) {
   return {
     ...named(['X-Request-Id', 'X-Content-Type-Options', ...RATE_LIMITS, ...names]),
     'Cache-Control': header('Error-Cache-Control'),

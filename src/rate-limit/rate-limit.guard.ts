@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import type { Reflector } from '@nestjs/core';
+import { type CanActivate, type ExecutionContext, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
+import { DataSource } from 'typeorm';
 import { subjectOf } from '../auth/principal.js';
+import type { Config } from '../config/config.js';
+import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
-import { type HttpCall, httpCallOf } from '../http/messages/request.js';
-import { clientKey } from '../http/messages/client-address.js';
-import type { Limit } from './limit.js';
+import { clientKey, type HttpCall, httpCallOf } from '../http/messages/request.js';
+import { Limit, SharedCounts } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
@@ -43,14 +45,32 @@ class RequestsInProgress {
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
  * runs after the guard of `auth`, so that a client without a token cannot use up the limit of an address. A GraphQL
- * request counts once for each of its resolvers; messages of WebSockets do not count.
+ * request counts once for each of its resolvers; messages of WebSockets do not count. The settings (`RATE_LIMIT_...`) may
+ * change while the service runs.
  */
-export class RateLimitGuard implements CanActivate {
-  readonly inProgress = new RequestsInProgress();
+@Injectable()
+export class RateLimitGuard implements CanActivate, OnModuleInit {
+  private readonly inProgress = new RequestsInProgress();
+  private readonly counts =
+    this.live.current.rateLimit.store === 'database' ? new SharedCounts(this.dataSource) : undefined;
+  private hasLimits = false;
   /** The limits of each class of routes, in the order in which they are checked. */
-  limits: Readonly<Record<RouteClass, readonly Limit[]>> = { read: [], write: [], list: [] };
+  private limits: Readonly<Record<RouteClass, readonly Limit[]>> = { read: [], write: [], list: [] };
 
-  constructor(private readonly reflector: Reflector) {}
+  constructor(
+    private readonly live: LiveConfig,
+    private readonly dataSource: DataSource,
+    private readonly reflector: Reflector,
+  ) {}
+
+  onModuleInit(): Promise<void> {
+    return this.live.onChange(({ rateLimit }) => {
+      const limitsOf = (routeClass: RouteClass): Limit[] => this.limitsOf(routeClass, rateLimit);
+      this.limits = { read: limitsOf('read'), write: limitsOf('write'), list: limitsOf('list') };
+      this.inProgress.most = rateLimit.inProgress;
+      this.hasLimits = rateLimit.inProgress !== undefined || Object.values(this.limits).flat().length > 0;
+    });
+  }
 
   canActivate(context: ExecutionContext): true | Promise<true> {
     if (!this.hasLimits) return true;
@@ -58,9 +78,18 @@ export class RateLimitGuard implements CanActivate {
     return call === undefined || this.countOrDelay(call, context);
   }
 
-  private get hasLimits(): boolean {
-    const { read, write, list } = this.limits;
-    return read.length + write.length + list.length > 0 || this.inProgress.most !== undefined;
+  /** The limit of the subject comes first: requests beyond it do not count for the address. */
+  private limitsOf(routeClass: RouteClass, { window, ...limits }: Config['rateLimit']): Limit[] {
+    return (['subject', 'address'] as const).flatMap((counted) => {
+      const most = limits[counted][routeClass];
+      if (most === undefined) return [];
+      const name = `${counted}-${routeClass}`;
+      // An unchanged limit keeps its counts.
+      const same = this.limits[routeClass].find(
+        (old) => old.name === name && old.requests === most && old.window === window,
+      );
+      return same ?? new Limit(counted, name, most, window, this.counts);
+    });
   }
 
   private async countOrDelay(call: HttpCall, context: ExecutionContext): Promise<true> {

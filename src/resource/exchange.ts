@@ -33,11 +33,8 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    if (this.knownPreconditions === undefined) {
-      const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = this.request.headers;
-      const key = idempotencyKeyOf(this.request, this.reply);
-      this.knownPreconditions = new Preconditions(ifMatch, ifNoneMatch, key);
-    }
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = this.request.headers;
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, idempotencyKeyOf(this.request, this.reply));
     return this.knownPreconditions;
   }
 
@@ -53,8 +50,8 @@ export class ResourceExchange {
   }
 
   /** Sets `Location` and ETag of a POST and returns the record. */
-  created<T extends { readonly id: Id }>(name: ResourceName, { record, version }: Stored<T>): T {
-    this.reply.headers({ location: this.pathPrefix() + name.pathOf(record.id), etag: etagOf(version) });
+  created<T extends { readonly id: Id }>({ plural }: ResourceName, { record, version }: Stored<T>): T {
+    this.reply.headers({ location: `${this.pathPrefix()}/${plural}/${record.id}`, etag: etagOf(version) });
     return record;
   }
 

@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
-import { propertiesOf } from '../http/validation/dto-properties.js';
+import { propertiesOf } from '../http/validation/property-decorators.js';
 import { ApiErrors, described, type DescribedError } from '../openapi/documented-errors.js';
 import {
   ApiIdempotencyKey,
@@ -61,11 +61,13 @@ const ApiId = (name: ResourceName): MethodDecorator =>
 const operation = (operationId: string, summary: string, description: string): MethodDecorator =>
   ApiOperation({ operationId, summary, description });
 
-const success = (status: number, description: string, ...names: HeaderName[]): MethodDecorator =>
-  ApiResponse({ status, description, headers: headers(...names) });
+type Body = Type | [Type] | undefined;
+
+const success = (status: number, description: string, type: Body, ...names: HeaderName[]): MethodDecorator =>
+  ApiResponse({ status, description, ...(type && { type }), headers: headers(...names) });
 
 const notModified = (...names: HeaderName[]): MethodDecorator =>
-  success(304, 'You have this version already', ...names);
+  success(304, 'You have this version already', undefined, ...names);
 
 /** Describes the id, the preconditions, the body and the errors of a write to one record. */
 function ApiWrite(
@@ -86,7 +88,7 @@ function ApiWrite(
 
 /** Describes the response to a write with the record. */
 const changed = ({ text }: ResourceName, type: Type, ...names: HeaderName[]): MethodDecorator =>
-  ApiResponse({ status: 200, description: `The ${text} as it is now`, type, headers: headers(...names) });
+  success(200, `The ${text} as it is now`, type, ...names);
 
 /** Describes the GET of a list of all records, or of records below another record. Lists have separate rate limits. */
 export const ApiList = (
@@ -107,12 +109,7 @@ export const ApiList = (
     ...(of === undefined ? [] : [ApiId(of)]),
     operation(operationId, summary, description),
     ApiReadConditions(),
-    ApiResponse({
-      status: 200,
-      description: `The ${name.pluralText}`,
-      type: [record],
-      headers: headers('ETag', 'Link', ...counts),
-    }),
+    success(200, `The ${name.pluralText}`, [record], 'ETag', 'Link', ...counts),
     notModified('ETag', ...counts),
     ApiErrors(
       `${name.plural}:read`,
@@ -132,7 +129,7 @@ export const ApiGet = (
     operation(`get${name.typeName}`, `Retrieve one ${name.text}`, description),
     ApiId(name),
     ApiReadConditions(),
-    ApiResponse({ status: 200, description: `The ${name.text}`, type: record, headers: headers('ETag') }),
+    success(200, `The ${name.text}`, record, 'ETag'),
     notModified('ETag'),
     ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
   );
@@ -150,15 +147,12 @@ export const ApiCreate = (
     operation(`create${name.typeName}`, `Add ${name.indefinite}`, description),
     ApiIdempotencyKey(),
     ApiBody({ type: body }),
-    ApiResponse({
-      status: 201,
-      description: `The ${name.text} is stored`,
-      type: record,
-      headers: headers('Location', 'ETag', 'Idempotency-Replayed'),
-    }),
+    success(201, `The ${name.text} is stored`, record, 'Location', 'ETag', 'Idempotency-Replayed'),
     ApiErrors(
       `${name.plural}:write`,
-      ...[invalidBody(body), wrongType('POST'), storageFull(name)],
+      invalidBody(body),
+      wrongType('POST'),
+      storageFull(name),
       ...errors,
       ...KEY_ERRORS,
     ),
@@ -191,7 +185,7 @@ export const ApiPatch = (
   applyDecorators(
     operation(`patch${name.typeName}`, `Partially update ${name.indefinite}`, description),
     ApiWrite(name, errors, body, 'PATCH'),
-    success(204, `The ${name.text} is changed`, 'ETag'),
+    success(204, `The ${name.text} is changed`, undefined, 'ETag'),
   );
 
 export const ApiDelete = (
@@ -201,7 +195,7 @@ export const ApiDelete = (
   applyDecorators(
     operation(`delete${name.typeName}`, `Delete ${name.indefinite}`, description),
     ApiWrite(name, errors),
-    success(204, `The ${name.text} is deleted`),
+    success(204, `The ${name.text} is deleted`, undefined),
   );
 
 /**

@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, IntersectionType } from '@nestjs/swagger';
-import { Transform, Type as TypeOf } from 'class-transformer';
+import { Type as TypeOf } from 'class-transformer';
 import {
   IsBoolean,
   IsIn,
@@ -14,6 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull, TEXT_PATTERN } from '../http/validation/property-decorators.js';
+import { Parsed } from '../http/validation/query-values.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
 
@@ -165,7 +166,7 @@ function parsedProperty(
   return property(
     schema,
     options,
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (parse(value) ?? value) : value)),
+    Parsed(parse),
     ValidateBy({ name: 'isParsed', validator: { validate: isValid, defaultMessage: () => message } }),
   );
 }

@@ -1,9 +1,9 @@
 import { ResourceName } from './resource.js';
 
-it('the name of a resource of two words gives its URL, its texts, its types and its error code', () => {
+it('the name of a resource of two words gives its texts, its types and its error code', () => {
   const name = new ResourceName('umbrella-stand', 'umbrella_stands');
   const { text, pluralText, indefinite, typeName, pluralTypeName, notFoundCode } = name;
   expect([text, pluralText, indefinite]).toEqual(['umbrella stand', 'umbrella stands', 'an umbrella stand']);
   expect([typeName, pluralTypeName]).toEqual(['UmbrellaStand', 'UmbrellaStands']);
-  expect([notFoundCode, name.pathOf(7)]).toEqual(['UMBRELLA_STAND_NOT_FOUND', '/umbrella_stands/7']);
+  expect(notFoundCode).toBe('UMBRELLA_STAND_NOT_FOUND');
 });

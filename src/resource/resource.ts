@@ -51,10 +51,6 @@ export class ResourceName<I extends Id = Id> {
   get notFoundCode(): string {
     return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
   }
-
-  pathOf(id: Id): string {
-    return `/${this.plural}/${id}`;
-  }
 }
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -1,32 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
-import {
-  type BufferBudget,
-  hasArrived,
-  type RequestTracker,
-  type ResponseConnection,
-  type TrackedResponse,
-} from './request-tracker.js';
+import { hasArrived, type RequestTracker, type ResponseConnection, type TrackedResponse } from './request-tracker.js';
 
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 
 /** The owner of all connections, as one connection sees it. */
 export interface ConnectionOwner {
-  readonly budget: BufferBudget;
   readonly requests: RequestTracker;
   /** Connections closed by the service, by reason. */
   readonly cuts: Map<CutReason, number>;
   /** Passes a request to Fastify. */
-  handle(response: TrackedResponse): void;
+  readonly requestHandler: RequestListener;
   /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
-  closed(connection: Connection): void;
 }
 
 /** Requests of one connection that may wait for their response; with more, the service stops reading. */
@@ -108,7 +100,7 @@ export class Connection implements ResponseConnection {
     return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : Infinity;
   }
 
-  /** Bytes of the budget that its unread response and its waiting requests use. */
+  /** Bytes that its unread response and its waiting requests hold. */
   get bufferedBytes(): number {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
@@ -135,11 +127,11 @@ export class Connection implements ResponseConnection {
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
     this.waiting.push(response);
-    this.owner.budget.bytes += WAITING_REQUEST_BYTES;
+    this.owner.requests.bufferedBytes += WAITING_REQUEST_BYTES;
     if (this.waiting.length < MAX_UNANSWERED) return;
     this.flow.pauseReading();
     // Node's parser continues to the end of the packet.
-    if (this.owner.budget.isExceeded) this.cut('overload');
+    if (this.owner.requests.isBufferExceeded) this.cut('overload');
   }
 
   /**
@@ -204,7 +196,7 @@ export class Connection implements ResponseConnection {
 
   private pass(response: TrackedResponse): void {
     if (this.current !== response) return;
-    if (response.rejection === undefined) this.owner.handle(response);
+    if (response.rejection === undefined) this.owner.requestHandler(response.req, response);
     else sendRejection(response, response.rejection);
   }
 
@@ -218,7 +210,7 @@ export class Connection implements ResponseConnection {
     if (!this.socket.writable) return;
     const next = this.waiting.shift();
     if (next !== undefined) {
-      this.owner.budget.bytes -= WAITING_REQUEST_BYTES;
+      this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
       if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
       this.start(next);
     } else if (this.isRejected) this.finish();
@@ -261,7 +253,7 @@ export class Connection implements ResponseConnection {
 
   /** Ends the waiting requests before Node does, which would make an error with a stack for each of them. */
   private dropWaiting(): void {
-    this.owner.budget.bytes -= this.waiting.length * WAITING_REQUEST_BYTES;
+    this.owner.requests.bufferedBytes -= this.waiting.length * WAITING_REQUEST_BYTES;
     for (const response of this.waiting.splice(0)) {
       response.req.destroy();
       this.owner.requests.end(response, 'dropped');
@@ -269,7 +261,6 @@ export class Connection implements ResponseConnection {
   }
 
   private handleClose(): void {
-    this.owner.closed(this);
     const { current } = this;
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);

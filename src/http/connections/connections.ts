@@ -14,7 +14,7 @@ import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { BufferBudget, RequestTracker, TrackedResponse } from './request-tracker.js';
+import { RequestTracker, TrackedResponse } from './request-tracker.js';
 import { TlsCertificate } from './tls-certificate.js';
 
 /** Milliseconds between two checks of all connections. */
@@ -35,7 +35,6 @@ const RELIEF_INTERVAL = 100;
  * each request ends. Only this module closes connections.
  */
 export class Connections implements ConnectionOwner {
-  readonly budget: BufferBudget;
   readonly requests: RequestTracker;
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
   /** While the service stops, each response closes its connection. */
@@ -44,7 +43,7 @@ export class Connections implements ConnectionOwner {
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;
-  private requestHandler!: RequestListener;
+  requestHandler!: RequestListener;
   private reliefAt = -Infinity;
 
   /** @param tls the files of the certificate; with both of them, the server uses TLS */
@@ -53,8 +52,7 @@ export class Connections implements ConnectionOwner {
     { certFile, keyFile }: Partial<Config['tls']> = {},
   ) {
     if (certFile !== undefined && keyFile !== undefined) this.certificate = new TlsCertificate(certFile, keyFile);
-    this.budget = new BufferBudget(limits.bufferedBytes);
-    this.requests = new RequestTracker(this.budget);
+    this.requests = new RequestTracker(limits.bufferedBytes);
     this.all = new OpenConnections(limits);
   }
 
@@ -133,11 +131,11 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Disconnects stalled clients before the budget is exceeded, the longest stall first.
+   * Disconnects stalled clients before the limit of buffered bytes is exceeded, the longest stall first.
    * @returns whether a large response may be sent
    */
   freeMemory(): boolean {
-    const { bytes, limit, isExceeded } = this.budget;
+    const { bufferedBytes: bytes, bufferLimit: limit, isBufferExceeded: isExceeded } = this.requests;
     if (bytes <= limit / 3) return true;
     const now = performance.now();
     if (!isExceeded && now - this.reliefAt < RELIEF_INTERVAL) return true;
@@ -156,14 +154,6 @@ export class Connections implements ConnectionOwner {
       connection.cut('overload');
     }
     return excess <= (limit * 2) / 3;
-  }
-
-  handle(response: TrackedResponse): void {
-    this.requestHandler(response.req, response);
-  }
-
-  closed(connection: Connection): void {
-    this.all.delete(connection);
   }
 
   private createServer(options: ServerOptions): Server {
@@ -205,6 +195,7 @@ export class Connections implements ConnectionOwner {
     const connection = new Connection(socket, this, wire);
     this.bySocket.set(socket, connection);
     this.all.add(connection);
+    socket.once('close', () => this.all.delete(connection));
   }
 
   private sweep(): void {

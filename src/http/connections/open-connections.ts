@@ -1,6 +1,6 @@
 import { compile } from '@fastify/proxy-addr';
 import type { Config } from '../../config/config.js';
-import { addressKey } from '../messages/client-address.js';
+import { addressKey } from '../messages/request.js';
 import type { Connection } from './connection.js';
 
 /** @property trustProxy proxies that have no limit per address, since each connects for many clients */

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { type ApiError, invalidHost, MAX_HEADER_FIELDS, tooManyFields } from '../errors/api-error.js';
-import { protocolErrorResponse, standardError } from '../errors/error-response.js';
+import { errorResponse, fromProtocol, standardError } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
 import type { TrackedResponse } from './request-tracker.js';
 
@@ -52,7 +52,7 @@ export function rawResponse(error: Error, id: string) {
 }
 
 function serialized(error: Error, id: string) {
-  const { status, headers, body } = protocolErrorResponse(error, id);
+  const { status, headers, body } = errorResponse(fromProtocol(error), id);
   const content = JSON.stringify(body);
   return {
     status,

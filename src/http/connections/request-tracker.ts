@@ -1,7 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { clientAddress } from '../messages/client-address.js';
-import { requestId, routeOf } from '../messages/request.js';
+import { clientAddress, requestId, routeOf } from '../messages/request.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
@@ -51,7 +50,7 @@ export class TrackedResponse extends ServerResponse {
   reply?: FastifyReply;
   /** When the request was passed to Fastify, on the clock of `performance.now()`. */
   startedAt = 0;
-  /** Buffered bytes of the body, as counted in the budget. */
+  /** Buffered bytes of the body, as counted in `RequestTracker`. */
   bufferedBytes = 0;
   /** Whether the status is final. */
   isAnswered = false;
@@ -69,30 +68,22 @@ export class TrackedResponse extends ServerResponse {
   }
 }
 
-/**
- * Counts the bytes that unsent responses and waiting requests of all connections hold, and compares them with a limit.
- * Small responses within one turn of the event loop may exceed the limit.
- */
-export class BufferBudget {
-  bytes = 0;
-
-  /** @param limit in bytes */
-  constructor(readonly limit: number) {}
-
-  get isExceeded(): boolean {
-    return this.bytes > this.limit;
-  }
-}
-
 /** The requests of all connections: counts requests in flight and their buffered bytes, and records each end once. */
 export class RequestTracker {
   /** Requests that were passed to Fastify and have not ended. */
   inFlight = 0;
+  /** Bytes that unsent responses and waiting requests of all connections hold. */
+  bufferedBytes = 0;
   private readonly listeners: RequestListener[] = [];
   /** Requests whose client has disconnected while their handler runs. */
   private readonly orphans = new Set<TrackedResponse>();
 
-  constructor(private readonly budget: BufferBudget) {}
+  /** @param bufferLimit limit of `bufferedBytes`; small responses within one turn of the event loop may exceed it */
+  constructor(readonly bufferLimit: number) {}
+
+  get isBufferExceeded(): boolean {
+    return this.bufferedBytes > this.bufferLimit;
+  }
 
   /** Adds a listener that is called once for each request, when it ends. */
   onEnd(listener: RequestListener): void {
@@ -103,7 +94,7 @@ export class RequestTracker {
   countBuffered(response: TrackedResponse, bytes: number): void {
     // A list may produce its next chunk after its client has disconnected; nothing would subtract these bytes again.
     if (response.isRecorded) return;
-    this.budget.bytes += bytes - response.bufferedBytes;
+    this.bufferedBytes += bytes - response.bufferedBytes;
     response.bufferedBytes = bytes;
   }
 

@@ -3,7 +3,7 @@ import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
-import { commonHeaders } from '../messages/response-headers.js';
+import { commonHeaders } from '../messages/request.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
 export interface ErrorBody {
@@ -13,12 +13,6 @@ export interface ErrorBody {
   readonly errorCode: string;
   readonly requestId: string;
   readonly details?: readonly ErrorDetail[];
-}
-
-export interface ErrorResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: ErrorBody;
 }
 
 export const OUTCOME_UNKNOWN =
@@ -32,38 +26,31 @@ const OUTCOME_UNKNOWN_WITH_KEY =
  * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here
  * (for other libraries see `error.filter.ts`). Any other error is a 500 without details.
  */
-export function errorResponse(error: unknown, requestId: string): ErrorResponse {
-  return responseOf(toApiError(error), requestId);
-}
-
-/** The response to an error of Fastify or of Node's parser, before any handler runs. */
-export function protocolErrorResponse(error: Error, requestId: string): ErrorResponse {
-  return responseOf(
-    error instanceof HttpException ? toApiError(error) : standardError(protocolStatus(error)),
-    requestId,
-  );
-}
-
-function responseOf(error: ApiError, requestId: string): ErrorResponse {
-  const { errorCode, message, details, headers } = error;
-  const status = error.getStatus();
-  return {
-    status,
-    headers: {
-      ...headers,
-      'cache-control': 'no-store',
-      'content-type': 'application/json; charset=utf-8',
-      ...commonHeaders(requestId),
-    },
-    body: {
-      statusCode: status,
-      error: STATUS_CODES[status] ?? 'Error',
-      message,
-      errorCode,
-      requestId,
-      ...(details && { details }),
-    },
+export function errorResponse(error: unknown, requestId: string) {
+  const apiError = toApiError(error);
+  const { errorCode, message, details } = apiError;
+  const status = apiError.getStatus();
+  const headers: Readonly<Record<string, string>> = {
+    ...apiError.headers,
+    'cache-control': 'no-store',
+    'content-type': 'application/json; charset=utf-8',
+    ...commonHeaders(requestId),
   };
+  const statusText = STATUS_CODES[status] ?? 'Error';
+  const body: ErrorBody = {
+    statusCode: status,
+    error: statusText,
+    message,
+    errorCode,
+    requestId,
+    ...(details && { details }),
+  };
+  return { status, headers, body };
+}
+
+/** Converts an error of Fastify or of Node's parser, before any handler runs. */
+export function fromProtocol(error: Error): HttpException {
+  return error instanceof HttpException ? error : standardError(protocolStatus(error), error);
 }
 
 function toApiError(error: unknown): ApiError {

@@ -11,13 +11,7 @@ import { ApiError } from './api-error.js';
 import { httpCallOf, originOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import {
-  type ErrorBody,
-  type ErrorResponse,
-  errorResponse,
-  protocolErrorResponse,
-  standardError,
-} from './error-response.js';
+import { type ErrorBody, errorResponse, fromProtocol, standardError } from './error-response.js';
 
 const logger = new Logger('Error');
 
@@ -71,16 +65,7 @@ function bodyOf(error: unknown, host: ArgumentsHost, requestId: string): ErrorBo
 
 /** Sends the response to an error, and logs a 500 with its stack. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  send(errorResponse(error, request.id), error, request, reply);
-}
-
-/** Sends the response to an error of Fastify itself, such as a path that cannot be decoded. */
-export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-  send(protocolErrorResponse(error, request.id), error, request, reply);
-}
-
-function send(response: ErrorResponse, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, headers, body } = response;
+  const { status, headers, body } = errorResponse(error, request.id);
   if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
@@ -91,6 +76,11 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   }
   removeInvalidFields(reply);
   reply.code(status).headers(headers).send(body);
+}
+
+/** Sends the response to an error of Fastify itself, such as a path that cannot be decoded. */
+export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  sendError(fromProtocol(error), request, reply);
 }
 
 /** Removes header fields that Node rejects, such as those with a line end: the error response would fail, too. */

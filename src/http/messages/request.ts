@@ -1,16 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isIP, isIPv6 } from 'node:net';
 import type { ArgumentsHost } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+/** An address with a port, as some proxies forward it: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
+const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
 
 /** The client's `X-Request-Id` if it is valid, otherwise a new id. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && VALID_ID.test(given) ? given : randomUUID();
 }
+
+/** The header fields of every response. */
+export const commonHeaders = (id: string): Readonly<Record<string, string>> => ({
+  'x-request-id': id,
+  'x-content-type-options': 'nosniff',
+});
 
 /** The pattern of the request's route, such as `/orders/:id`; `unknown` if no route matches. */
 export function routeOf(request: FastifyRequest): string {
@@ -29,6 +38,35 @@ export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 
     if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
   }
   return false;
+}
+
+/**
+ * The client's address without a port.
+ * @param forwarded `ip` of the request, which may be any text of a trusted proxy
+ * @param connected address of the connection
+ */
+export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
+  if (isIP(forwarded) !== 0) return forwarded;
+  const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];
+  const address = ipv4 ?? ipv6 ?? '';
+  return isIP(address) === 0 ? connected : address;
+}
+
+/** The `addressKey` of the client that sent a request. */
+export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
+  return addressKey(clientAddress(ip, socket.remoteAddress));
+}
+
+/** The key under which a client is counted: its IPv4 address, or the /64 network of its IPv6 address. */
+export function addressKey(address = ''): string {
+  if (!isIPv6(address)) return address;
+  if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':');
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
+  return [...groups, ...Array<string>(Math.max(missing, 0)).fill('0'), ...(tail ?? '').split(':')]
+    .slice(0, 4)
+    .join(':');
 }
 
 /** The HTTP request and response behind a call of a handler. */

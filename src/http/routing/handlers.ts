@@ -1,4 +1,4 @@
-import { type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import type { ExecutionContext, Type } from '@nestjs/common';
 // Nest has no public API for the metadata of a handler. Only this file uses Nest's internal constants.
 import {
   METHOD_METADATA,
@@ -7,7 +7,7 @@ import {
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { targetOf } from '../messages/request.js';
 
@@ -24,7 +24,7 @@ export interface HandlerArgument {
 }
 
 /** A method of a controller that serves a route. */
-export interface Handler {
+interface Handler {
   readonly controller: Type;
   readonly method: string;
   readonly handler: () => unknown;
@@ -32,25 +32,19 @@ export interface Handler {
   readonly name: string;
 }
 
-@Injectable()
-export class Handlers {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-  ) {}
+const scanner = new MetadataScanner();
 
-  all(): Handler[] {
-    const controllers = this.discovery.getControllers().map(({ metatype }) => metatype as Type | null);
-    return [...new Set(controllers)].filter((controller) => controller !== null).flatMap((each) => this.of(each));
-  }
-
-  private of(controller: Type): Handler[] {
+/** The handlers of all controllers. */
+export function handlersOf(discovery: DiscoveryService): Handler[] {
+  const controllers = new Set(discovery.getControllers().map(({ metatype }) => metatype as Type | null));
+  return [...controllers].flatMap((controller) => {
+    if (controller === null) return [];
     const prototype = controller.prototype as Record<string, () => unknown>;
-    return this.scanner
+    return scanner
       .getAllMethodNames(prototype)
       .map((method) => ({ controller, method, handler: prototype[method]!, name: `${controller.name}.${method}` }))
       .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler));
-  }
+  });
 }
 
 const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
@@ -65,8 +59,6 @@ interface ArgumentMetadata {
   readonly pipes?: readonly unknown[];
   readonly schema?: object;
 }
-
-const scanner = new MetadataScanner();
 
 /** The name of the method that is the handler. A decorator may have replaced it by a function with another name. */
 export function methodOf(controller: Type, handler: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasEntityTag } from '../messages/request.js';
-import { unknownParameter } from '../validation/query.guard.js';
+import { unknownParameter } from '../request.guard.js';
 
 export const HTML = 'text/html; charset=utf-8';
 export const CSS = 'text/css; charset=utf-8';

@@ -1,6 +1,15 @@
-import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import {
+  buildMessage,
+  getMetadataStorage,
+  ValidateBy,
+  ValidateIf,
+  type ValidationOptions,
+  ValidationTypes,
+} from 'class-validator';
 
-export const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
+const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
 
 /** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
 export function IsOptionalNotNull(): PropertyDecorator {
@@ -39,4 +48,100 @@ function hasLength(value: string, min: number, max: number): boolean {
   if (value.length > max * 2) return false;
   const { length } = [...value];
   return length >= min && length <= max;
+}
+
+/** A property that holds an instance of another DTO class, or with `isArray` an array of them. */
+export interface NestedDto {
+  readonly dto: Type;
+  readonly isArray: boolean;
+}
+
+/** The properties of a DTO class, read from its decorators. */
+export interface DtoProperties {
+  /** Properties with validation decorators, in the order of their declaration. */
+  readonly declared: ReadonlySet<string>;
+  readonly nested: ReadonlyMap<string, NestedDto>;
+  /** Whether each property has `@IsOptionalNotNull()`, so that an object without properties is valid. */
+  readonly areAllOptional: boolean;
+  /** Unsupported declarations of the class, one line each. */
+  readonly errors: readonly string[];
+}
+
+const known = new Map<Type, DtoProperties>();
+
+export function propertiesOf(dto: Type): DtoProperties {
+  let properties = known.get(dto);
+  if (properties === undefined) {
+    properties = read(dto, new Set());
+    known.set(dto, properties);
+  }
+  return properties;
+}
+
+/** The validators in the order of declaration, inherited ones first; class-validator puts inherited ones last. */
+function validatorsOf(dto: Type) {
+  const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+  const inherited = all.filter(({ target }) => target !== dto);
+  return [...inherited, ...all.filter(({ target }) => target === dto)];
+}
+
+/** @param outer the DTO classes that contain this one; a class may contain itself */
+function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
+  const validators = validatorsOf(dto);
+  const declared = new Set(validators.map(({ propertyName }) => propertyName));
+  const nested = new Map<string, NestedDto>();
+  const errors =
+    declared.size === 0 ? [`${dto.name} has no validation decorators, so every property would be rejected`] : [];
+  const inherited = [...declared].filter((name) => name in Object.prototype);
+  errors.push(...inherited.map((name) => `${dto.name}.${name} has a name that every object has: choose another`));
+  for (const name of declared) {
+    const own = validators.filter(({ propertyName }) => propertyName === name);
+    const property = nestedDto(dto, name, own, errors);
+    if (property !== undefined) nested.set(name, property);
+  }
+  const optional = new Set(validators.filter(isOptionalNotNull).map(({ propertyName }) => propertyName));
+  const path = new Set([...outer, dto]);
+  const inner = [...nested.values()].filter((each) => !path.has(each.dto)).map((each) => read(each.dto, path));
+  return {
+    declared,
+    nested,
+    areAllOptional: optional.size === declared.size,
+    errors: [...errors, ...inner.flatMap((each) => each.errors)],
+  };
+}
+
+type Validator = ReturnType<typeof validatorsOf>[number];
+
+const isOptionalNotNull = ({ type, constraints }: Validator): boolean =>
+  type === ValidationTypes.CONDITIONAL_VALIDATION && constraints[0] === isPresent;
+
+function nestedDto(dto: Type, name: string, validators: Validator[], errors: string[]): NestedDto | undefined {
+  const where = `${dto.name}.${name}`;
+  const validateNested = validators.find(({ type }) => type === ValidationTypes.NESTED_VALIDATION);
+  if (validators.some(({ type }) => type === ValidationTypes.PROMISE_VALIDATION)) {
+    errors.push(`${where} cannot be a promise`);
+  }
+  const declaredType: unknown = Reflect.getMetadata('design:type', dto.prototype as object, name);
+  const type = transformedType(dto, name);
+  if (validateNested === undefined) {
+    const other = isDto(type) ? type : declaredType;
+    if (isDto(other)) errors.push(`${where} is a ${other.name} that nothing validates: add @ValidateNested()`);
+    return undefined;
+  }
+  if (!isDto(type)) {
+    errors.push(`${where} has @ValidateNested() and needs @Type(() => ...) with a DTO class, too`);
+    return undefined;
+  }
+  return { dto: type, isArray: validateNested.each || declaredType === Array };
+}
+
+/** The class in `@Type(() => ...)`, found by a transformation, because class-transformer has no public API for it. */
+function transformedType(dto: Type, name: string): unknown {
+  const { [name]: items } = plainToInstance(dto, { [name]: [{}] }) as Record<string, unknown>;
+  return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
+}
+
+/** Tells whether a class has validation decorators. */
+function isDto(type: unknown): type is Type {
+  return typeof type === 'function' && validatorsOf(type as Type).length > 0;
 }

@@ -7,20 +7,24 @@ export function parseNatural(text: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-/** Reads a query parameter as a whole number. Other values, also arrays, are left for the validators to reject. */
-export function QueryInteger(): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => integerOf(value));
+/** Parses a property that is a string. Strings that cannot be parsed, and other values, stay for the validators. */
+export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => parsed(value, parse));
 }
+
+function parsed(value: unknown, parse: (text: string) => unknown): unknown {
+  return typeof value === 'string' ? (parse(value) ?? value) : value;
+}
+
+/** Reads a query parameter as a whole number. */
+export const QueryInteger = (): PropertyDecorator => Parsed(parseNatural);
 
 /**
  * Reads a query parameter that may be repeated as an array of its values.
  * @param parse converts a value; if it returns `undefined`, the value stays a string
  */
 export function QueryArray(parse: (text: string) => unknown = () => undefined): PropertyDecorator {
-  const valueOf = (value: unknown): unknown => (typeof value === 'string' ? (parse(value) ?? value) : value);
-  return Transform(({ value }: { value: unknown }) => (value === undefined ? undefined : [value].flat().map(valueOf)));
-}
-
-function integerOf(value: unknown): unknown {
-  return typeof value === 'string' ? (parseNatural(value) ?? value) : value;
+  return Transform(({ value }: { value: unknown }) =>
+    value === undefined ? undefined : [value].flat().map((each) => parsed(each, parse)),
+  );
 }

@@ -1,10 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import { Readable } from 'node:stream';
 import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
 import { LARGEST_IN_MEMORY, MULTIPART } from '../body/body-limit.js';
 import { Upload } from '../body/upload.js';
-import { propertiesOf } from './dto-properties.js';
-import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';
+import { propertiesOf } from './property-decorators.js';
+import { argumentsOf, type HandlerArgument, handlersOf } from '../routing/handlers.js';
 import { CONTENT, isDtoType } from './validation.pipe.js';
 
 /** An error of the start: handlers have arguments that cannot be validated. The message names them and a correction. */
@@ -20,11 +21,11 @@ export class RouteError extends Error {
 /** Rejects handlers whose arguments the validation pipe cannot validate, when the service starts. */
 @Injectable()
 export class RouteCheck implements OnModuleInit {
-  constructor(private readonly handlers: Handlers) {}
+  constructor(private readonly discovery: DiscoveryService) {}
 
   /** @throws {RouteError} */
   onModuleInit(): void {
-    const errors = this.handlers.all().flatMap(({ controller, method, handler, name }) => {
+    const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler, name }) => {
       const accepted = acceptedBodyOf(handler);
       return argumentsOf(controller, method)
         .flatMap((argument) => [...errorsOf(argument), ...bodyErrors(argument, accepted)])

@@ -2,7 +2,7 @@ import { type Type, ValidationPipe } from '@nestjs/common';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
-import { propertiesOf } from './dto-properties.js';
+import { propertiesOf } from './property-decorators.js';
 
 type ValidationError = classValidator.ValidationError;
 

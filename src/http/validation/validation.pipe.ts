@@ -9,7 +9,7 @@ import {
 import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
-import { propertiesOf } from './dto-properties.js';
+import { propertiesOf } from './property-decorators.js';
 import {
   type Detail,
   MOST_DETAILS,

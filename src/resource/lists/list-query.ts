@@ -1,9 +1,8 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
-import { QueryArray, QueryInteger } from '../../http/validation/query-values.js';
+import { Parsed, QueryArray, QueryInteger } from '../../http/validation/query-values.js';
 import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
@@ -123,7 +122,7 @@ export function RangeFilter(type: ValueType, description: string, limits: RangeL
       ListPart({ bound: boundOf(String(parameter), type) })(target, parameter),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (PARSERS[type](value) ?? value) : value)),
+    Parsed(PARSERS[type]),
     ValidateBy({
       name: 'isRangeBound',
       validator: { validate, defaultMessage: () => `must be given once, as ${text}` },

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { subjectOf } from '../../auth/principal.js';
 import { Config } from '../../config/config.js';
 import { overloaded } from '../../http/errors/api-error.js';
-import { clientKey } from '../../http/messages/client-address.js';
+import { clientKey } from '../../http/messages/request.js';
 
 /** Milliseconds a reader may pause while another request waits for its slot. */
 const PAUSE = 1000;

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { type Actor, currentActor } from '../audit/actor.js';
-import { AuditedWrites } from '../audit/audited-writes.js';
+import { type Actor, AuditedWrites, currentActor } from '../audit/actor.js';
 import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,

@@ -1,4 +1,4 @@
-import { addressKey } from './client-address.js';
+import { addressKey } from './request.js';
 
 describe('addressKey', () => {
   it.each([

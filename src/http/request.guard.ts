@@ -1,0 +1,49 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { LiveConfig } from '../database/polling/live-config.js';
+import { ApiError, invalidRequest } from './errors/api-error.js';
+import { isWriteCall } from './messages/request.js';
+import { argumentsOf, methodOf } from './routing/handlers.js';
+
+/** Seconds after which a client may repeat a write that was rejected during maintenance. */
+const RETRY_AFTER = 30;
+
+/**
+ * Rejects calls that may write with 503 while `MAINTENANCE` is true, and undeclared query parameters with 400. It runs
+ * after the token check.
+ */
+@Injectable()
+export class RequestGuard implements CanActivate {
+  constructor(private readonly live: LiveConfig) {}
+
+  canActivate(context: ExecutionContext): true {
+    if (this.live.current.maintenance && isWriteCall(context)) throw inMaintenance();
+    if (context.getType() === 'http') requireDeclaredParameters(context);
+    return true;
+  }
+}
+
+/** @throws {ApiError} 400 */
+function requireDeclaredParameters(context: ExecutionContext): void {
+  const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
+  const names = Object.keys(query);
+  const method = names.length === 0 ? undefined : methodOf(context.getClass(), context.getHandler());
+  if (method === undefined) return;
+  const queries = argumentsOf(context.getClass(), method).filter(({ decorator }) => decorator === 'Query');
+  const declared = new Set(queries.map(({ name }) => name));
+  // A `@Query()` without a name has a class, whose validation rejects unknown parameters.
+  const unknown = declared.has(undefined) ? undefined : names.find((name) => !declared.has(name));
+  if (unknown !== undefined) throw unknownParameter(unknown, declared);
+}
+
+/** 400 for a parameter that a route does not declare. */
+export function unknownParameter(name: string, declared: ReadonlySet<string | undefined> = new Set()): ApiError {
+  const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
+  return invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
+}
+
+/** 503 for a write while the service is in maintenance. */
+export function inMaintenance(): ApiError {
+  const message = 'The service is in maintenance: it can be read, and nothing can be changed; try again later';
+  return new ApiError(503, 'MAINTENANCE', message, { headers: { 'retry-after': String(RETRY_AFTER) } });
+}
