@@ -55,6 +55,18 @@ describe('cli revoke', () => {
     expect((await list(service, ours)).status).toBe(200);
   });
 
+  it('--jti rejects the token within 5 s also when the table live_settings cannot be read', async () => {
+    const token = jws(HS256, claims({ jti: 'beside' }));
+    const source = service.app.get<DataSource>(getDataSourceToken(), { strict: false });
+    await source.query('ALTER TABLE live_settings RENAME TO others');
+    try {
+      expect((await revoke('--jti', 'beside')).code).toBe(0);
+      await expectRevoked(token);
+    } finally {
+      await source.query('ALTER TABLE others RENAME TO live_settings');
+    }
+  });
+
   it.each([[[]], [['--jti', '']], [['--jti', 'a', '--sub', 'b']]])('%j exits with 2', async (args) => {
     expect(await revoke(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('either --jti or --sub') });
   });

@@ -114,6 +114,30 @@ describe('migrations', () => {
       expect(new Set(known).size).toBe(3);
     });
 
+    it('run without a transaction if they say so, and old ETags become invalid although a later one fails', async () => {
+      class Indexing9000000000000 implements MigrationInterface {
+        readonly name = 'Indexing9000000000000';
+        readonly transaction = false;
+        async up(runner: QueryRunner): Promise<void> {
+          const how = engineInUse() === 'postgres' ? 'CONCURRENTLY' : '';
+          await runner.query(`CREATE INDEX ${how} later ON cookies (wish)`);
+        }
+        async down(): Promise<void> {}
+      }
+      class Failing9000000000001 implements MigrationInterface {
+        readonly name = 'Failing9000000000001';
+        up = (runner: QueryRunner): Promise<void> => runner.query('SELECT * FROM absent');
+        async down(): Promise<void> {}
+      }
+      await migrate(dataSource);
+      const epoch = async () => (await dataSource.query('SELECT epoch FROM storage')) as unknown;
+      const before = await epoch();
+      dataSource.migrations.push(new Indexing9000000000000(), new Failing9000000000001());
+      await expect(dataSource.runMigrations({ transaction: 'each' })).rejects.toThrow('absent');
+      expect(await pendingMigrations(dataSource)).toEqual(['Failing9000000000001']);
+      expect(await epoch()).not.toEqual(before);
+    });
+
     it('wait for the one process that runs them, and then have nothing to do', async () => {
       const other = await createDataSource(loadConfig(environmentIn(folder)));
       await other.initialize();

@@ -67,6 +67,15 @@ describePostgres('an empty schema with the name of the user', () => {
     await inOwn('DROP SCHEMA cookies');
     expect(await found()).toBe(1);
   });
+
+  it('gets the tables if the table storage after it belongs to another application', async () => {
+    const DATABASE_URL = await freshDatabase();
+    await onServer(DATABASE_URL, (client) =>
+      client.query('CREATE TABLE storage (path text); CREATE SCHEMA AUTHORIZATION CURRENT_USER'),
+    );
+    await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
+    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+  });
 });
 
 describePostgres('an entity of another schema', () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeEngines } from '../support/engine.js';
+import { describeEngines, describePostgres } from '../support/engine.js';
+import { onServer } from '../support/postgres/postgres-server.js';
 import type { ProjectCommands } from '../support/project/project-commands.js';
 import type { ProjectCopy } from '../support/project/project-copy.js';
 
@@ -22,7 +23,8 @@ const folder = (id: number, parent: number): string =>
   `${JSON.stringify({ id: uuid(id), name: 'Inbox', parentId: uuid(parent) })}\n`;
 
 /** Tests commands on a resource that refers to itself. */
-export function describeFolders({ run, done, file, useEmptyDatabase }: ProjectCommands): void {
+export function describeFolders(commands: ProjectCommands): void {
+  const { run, done, file, useEmptyDatabase } = commands;
   describeEngines('folders, which refer to folders', (engine) => {
     beforeEach(() => useEmptyDatabase(engine));
 
@@ -45,8 +47,9 @@ export function describeFolders({ run, done, file, useEmptyDatabase }: ProjectCo
       const early = await run(`import folders ${file(folder(1, 1))} --dry-run`);
       expect(early).toMatchObject({ code: 1, stderr: expect.stringMatching(absent) });
       await done('migrate');
-      const lines = folder(1, 3) + folder(2, 9) + folder(3, 1);
-      const stderr = expect.stringContaining(`Line 2 is wrong: "parentId" names the record ${uuid(9)} of folders`);
+      const lines = folder(1, 3) + folder(2, 9) + folder(3, 9);
+      const problem = `is wrong: "parentId" names the record ${uuid(9)} of folders`;
+      const stderr = expect.stringMatching(new RegExp(`^Line 2 ${problem}.*\\n^Line 3 ${problem}`, 'm'));
       for (const option of ['', ' --dry-run', ' --atomic']) {
         expect(await run(`import folders ${file(lines)}${option}`)).toMatchObject({ code: 1, stderr });
       }
@@ -68,6 +71,22 @@ export function describeFolders({ run, done, file, useEmptyDatabase }: ProjectCo
       await done(`import folders ${file(folder(1, 1))}`);
       await done(`import folders ${file(`{"name":"New","parentId":"${uuid(1)}"}\n`)}`);
       expect((await done('export folders')).stdout).toContain(`"name":"New","parentId":"${uuid(1)}"`);
+    });
+  });
+
+  describePostgres('folders, which refer to folders', () => {
+    it('import waits for a COMMIT that checks all references longer than a statement may take', async () => {
+      await useEmptyDatabase('postgres');
+      await done('migrate');
+      await onServer(commands.database['DATABASE_URL']!, (client) =>
+        client.query(
+          `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.5); RETURN NULL; END';
+           CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON folders DEFERRABLE INITIALLY DEFERRED
+           FOR EACH ROW EXECUTE FUNCTION wait()`,
+        ),
+      );
+      const short = { DATABASE_STATEMENT_TIMEOUT: '1000' };
+      expect(await run(`import folders ${file(folder(1, 1))}`, undefined, short)).toMatchObject({ code: 0 });
     });
   });
 }

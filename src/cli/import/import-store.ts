@@ -1,5 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
+import { OutcomeUnknownError } from '../../database/errors.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
@@ -18,7 +19,7 @@ const reject = (line: number, problem: string): never => {
 /**
  * Stores all records in one transaction.
  * @returns how many records were stored
- * @throws {Failure} when nothing is stored
+ * @throws {Failure} when nothing is stored, or the response to COMMIT was lost
  */
 export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
   using progress = new Progress('Imported', job.resource.name.pluralText, total);
@@ -32,7 +33,9 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
       return stored;
     });
   } catch (error) {
-    throw new Failure(`${(error as Error).message}\nNothing is stored: the import is undone.`, error);
+    const isUnknown = error instanceof OutcomeUnknownError;
+    const state = isUnknown ? 'All lines are stored, or none.' : 'Nothing is stored: the import is undone.';
+    throw new Failure(`${(error as Error).message}\n${state}`, error);
   }
 }
 

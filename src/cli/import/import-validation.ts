@@ -29,23 +29,23 @@ export async function validateInput(
 ): Promise<ValidatedInput> {
   const problems = new LineProblems();
   const { resource, interrupt } = job;
-  const input = new ImportInput(job, problems.add);
+  const input = new ImportInput(job, (line, problem) => problems.add({ line, problem }));
   using progress = new Progress('Checked', 'lines');
   const unique = storage && new UniqueValues(storage);
-  const later = new Map<Id, LineProblem>();
+  const unresolved: LineProblem[] = [];
   let records = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     if (storage !== undefined) {
-      for (const { line, problem, unlessImported } of await problemsOf(storage, batch, unique!)) {
-        if (unlessImported === undefined) problems.add(line, problem);
-        else later.set(unlessImported, { line, problem });
+      for (const found of await problemsOf(storage, batch, unique!)) {
+        if (found.unlessImported === undefined) problems.add(found);
+        else if (!input.seen.has(found.unlessImported)) unresolved.push(found);
       }
     }
     records += batch.length;
     progress.update(batch.at(-1)!.number);
   }
-  for (const [id, { line, problem }] of later) if (!input.seen.has(id)) problems.add(line, problem);
+  for (const found of unresolved) if (!input.seen.has(found.unlessImported!)) problems.add(found);
   problems.throwIfAny();
   const free = Math.max(0, capacity - ((await storage?.store.usage())?.count ?? 0));
   if (records > free) {
@@ -90,10 +90,10 @@ class LineProblems {
   private readonly named: LineProblem[] = [];
   private count = 0;
 
-  readonly add = (line: number, problem: string): void => {
+  add(found: LineProblem): void {
     this.count++;
-    if (this.count <= MOST_NAMED) this.named.push({ line, problem });
-  };
+    if (this.count <= MOST_NAMED) this.named.push(found);
+  }
 
   throwIfAny(): void {
     if (this.count === 0) return;

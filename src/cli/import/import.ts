@@ -1,5 +1,5 @@
 import { getMetadataArgsStorage } from 'typeorm';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { Config, loadConfigFromProcess } from '../../config/config.js';
 import { MIGRATE } from '../../config/program-names.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
@@ -18,6 +18,9 @@ import { storeAtomically, storeInBatches } from './import-store.js';
 import { validateInput } from './import-validation.js';
 import type { UnfinishedImport } from './import.entity.js';
 
+/** Milliseconds for the COMMIT that checks all references of a resource to itself. */
+const COMMIT_TIMEOUT = 3600 * 1000;
+
 export async function importRecords(
   resource: Resource,
   file: string | undefined,
@@ -30,7 +33,9 @@ export async function importRecords(
     const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : '--atomic';
     throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
-  const config = loadConfigFromProcess(SETTINGS);
+  const settings = loadConfigFromProcess(SETTINGS);
+  const database = { ...settings.database, ...(own.length > 0 && { statementTimeout: COMMIT_TIMEOUT }) };
+  const config = new Config({ ...settings, database });
   const job: ImportJob = {
     resource,
     read: await recordReader(resource),

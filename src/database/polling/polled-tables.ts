@@ -18,8 +18,8 @@ interface PolledTable<Column extends string = string> {
 }
 
 /**
- * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s. During an outage
- * of the database, the last rows stay in force.
+ * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s; if it fails, with
+ * one statement for each table. During an outage of the database, the last rows stay in force.
  */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
@@ -63,11 +63,12 @@ export class PolledTables implements OnApplicationShutdown {
   /** @returns the errors by the names of their tables */
   private async read(tables: readonly PolledTable[]): Promise<Map<string, Error>> {
     const errors = new Map<string, Error>();
-    const all = await readTables(committed(this.dataSource), tables).catch((error: Error) => {
-      for (const { name } of tables) errors.set(name, error);
+    // The error of one table must not keep others, such as that of revoked tokens, from being read.
+    const all = await readTables(committed(this.dataSource), tables).catch(async (error: Error) => {
+      if (tables.length === 1) errors.set(tables[0]!.name, error);
+      else for (const table of tables) (await this.read([table])).forEach((each, name) => errors.set(name, each));
     });
     for (const [index, table] of tables.entries()) {
-      // The error of one table must not keep others, such as that of revoked tokens, from being read.
       if (all) await this.pass(table, all[index]!).catch((error: Error) => errors.set(table.name, error));
     }
     return errors;

@@ -224,10 +224,14 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     );
   }
 
-  /** Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name. */
+  /**
+   * Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name. Another
+   * application may have a table `storage`, but without an epoch.
+   */
   private async expectOneSchema(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query(
       `SELECT nspname AS found, current_schema() AS used FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+       JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'epoch'
        WHERE pg_class.oid = to_regclass('storage') AND nspname <> current_schema()`,
     )) as { found: string; used: string }[];
     if (row === undefined) return;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type DataSource, type Migration, MigrationExecutor, QueryFailedError } from 'typeorm';
+import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
@@ -20,8 +20,9 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 }
 
 /**
- * Runs the pending migrations, or reverts the last one in one transaction, which locks the `migrations` table first. Of
- * several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
+ * Runs the pending migrations, or reverts the last one, by default in one transaction, which locks the `migrations`
+ * table first. Of several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a
+ * table is in use.
  * @returns the migrations that ran
  * @throws {DatabaseStartError} when a statement of a migration fails
  * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out
@@ -56,7 +57,8 @@ async function changeOnce(
     // A table rebuild needs foreign keys off, and SQLite ignores this pragma inside a transaction. On PostgreSQL, the
     // call takes a lock and lifts the time-outs.
     await runner.beforeMigration();
-    if (mode !== 'none') await runner.startTransaction();
+    // In the mode `each`, TypeORM begins the transactions, except for a migration that must run without one.
+    if (mode === 'all') await runner.startTransaction();
     try {
       if (dataSource.options.type === 'postgres') {
         // While a migration waits for a table, all requests for that table wait behind it, and a list may be read for
@@ -67,20 +69,26 @@ async function changeOnce(
       executor.transaction = mode;
       executor.fake = options.fake ?? false;
       const done = await executor[change]();
-      // Records may have other values now under their old revisions, so old ETags must become invalid.
-      if (done?.length !== 0 && (await runner.hasTable('storage'))) {
-        await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
-      }
+      if (done?.length !== 0) await renewEpochs(runner);
       if (runner.isTransactionActive) await runner.commitTransaction();
       return done ?? [];
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction();
-      throw failedMigration(error);
+      if (mode === 'all') throw failedMigration(error);
+      // Migrations before the one that failed are committed.
+      await renewEpochs(runner).catch(() => undefined);
+      throw error;
     }
   } finally {
     await runner.afterMigration();
     await runner.release();
   }
+}
+
+/** Makes old ETags invalid: records may have other values now under their old revisions. */
+async function renewEpochs(runner: QueryRunner): Promise<void> {
+  if (!(await runner.hasTable('storage'))) return;
+  await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
 }
 
 /** SQLSTATE of a missing right, for which the engine has a better message. */
