@@ -1,7 +1,6 @@
 /**
  * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `unreachable` ends when the database
- * responds again,
- * `damaged` needs a repair.
+ * responds again, `damaged` needs a repair.
  */
 export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 

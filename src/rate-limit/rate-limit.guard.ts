@@ -45,7 +45,7 @@ class RequestsInProgress {
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
  * runs after the guard of `auth`, so that a client without a token cannot use up the limit of an address. A GraphQL
- * request counts once for each of its resolvers; messages of WebSockets do not count. The settings (`RATE_LIMIT_...`) may
+ * request counts once for each of its resolvers; messages of WebSockets do not count. Settings (`RATE_LIMIT_...`) may
  * change while the service runs.
  */
 @Injectable()

@@ -19,7 +19,8 @@ export function isBetween(column: string, min: number, max: number): string {
 
 /**
  * A foreign key to a record of another resource, or of the same one; an import checks the latter at its end. A write
- * with an unknown id is 400; the deletion of a referenced record is 409. The entity is given by its name, because a feature does not import entities of other features.
+ * with an unknown id is 400; the deletion of a referenced record is 409. The entity is given
+ * by its name, because a feature does not import entities of other features.
  * @param options `ids` is the kind of ids of the other resource
  */
 export function References(

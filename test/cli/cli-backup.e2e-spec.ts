@@ -255,6 +255,17 @@ describe('cli backup and restore', () => {
     await expectRejectedByVerify('later.sqlite', /it has the index of_a_report/);
   });
 
+  it('restores a backup with a type of a column that the migrations of an earlier version gave', async () => {
+    tamper((backup) => {
+      backup.unsafeMode().pragma('writable_schema = ON');
+      backup.exec(`UPDATE sqlite_schema SET sql = replace(sql, '"claim" varchar', '"claim" uuid')`);
+      expect(backup.prepare(`SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%"claim" uuid%'`).pluck().get()).toBe(
+        1,
+      );
+    });
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+  });
+
   it('restores a copy that Litestream has made, without the tables of Litestream', async () => {
     tamper((backup) =>
       backup.exec('CREATE TABLE _litestream_seq (seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER)'),

@@ -141,7 +141,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
     });
 
-    it('uses a changed certificate for new connections, once both files have changed, and warns if it expires soon', async () => {
+    it('uses a changed certificate for new connections, once both files have changed', async () => {
       const before = await connection();
       expect(await statuses(before, request('GET', '/cookies'), 1)).toEqual([200]);
       const next = newFiles('next');
@@ -154,7 +154,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       const expected = serialNumberIn(next.certificate);
       renameSync(next.certificate, files.certificate);
       await until(
-        () => /Uses the changed certificate, valid until.*\n.*"warn".*expires soon/.test(service.output),
+        () => service.output.includes('Uses the changed certificate, valid until'),
         () => 'the log has the change',
       );
       expect(await serialNumber()).toBe(expected);

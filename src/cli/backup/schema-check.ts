@@ -84,6 +84,14 @@ function schemaOf(path: string): Map<string, string> {
   return new Map(rows.map((row) => [`${row.type} ${row.name}`, comparable(row)]));
 }
 
+/** Types and defaults that migrations of earlier versions gave to columns, and those of the same columns now. */
+const OLDER_COLUMNS = [
+  [/timestamp(?:with(?:out)?timezone)?/g, 'datetime'],
+  ['uuid', 'varchar'],
+  ['default(true)', 'default(1)'],
+  ['default(false)', 'default(0)'],
+] as const;
+
 /**
  * SQL without quotes, blanks and case of names. When a migration was reverted and has run again, TypeORM has rebuilt
  * tables: their columns and constraints are in another order, and each CHECK has more parentheses.
@@ -91,7 +99,8 @@ function schemaOf(path: string): Map<string, string> {
 function comparable({ type, sql }: SchemaObject): string {
   // A text may have parentheses and commas, so it is compared in hexadecimal digits.
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
-  const plain = withoutDoubledParentheses(masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase());
+  let plain = withoutDoubledParentheses(masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase());
+  for (const [older, newer] of OLDER_COLUMNS) plain = plain.replaceAll(older, newer);
   return type === 'table' ? definitionsOf(plain).sort().join() : plain;
 }
 

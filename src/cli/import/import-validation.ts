@@ -1,4 +1,3 @@
-import type { Id } from '../../resource/id-kinds.js';
 import { existingValues, missingReferences } from '../../resource/store/references.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';

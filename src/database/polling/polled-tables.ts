@@ -18,8 +18,8 @@ interface PolledTable<Column extends string = string> {
 }
 
 /**
- * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s; if it fails, with
- * one statement for each table. During an outage of the database, the last rows stay in force.
+ * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s; if it fails,
+ * with one statement for each table. During an outage of the database, the last rows stay in force.
  */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {

@@ -225,8 +225,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   }
 
   /**
-   * Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name. Another
-   * application may have a table `storage`, but without an epoch.
+   * Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name.
+   * Another application may have a table `storage`, but without an epoch.
    */
   private async expectOneSchema(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query(

@@ -21,8 +21,8 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 
 /**
  * Runs the pending migrations, or reverts the last one, by default in one transaction, which locks the `migrations`
- * table first. Of several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a
- * table is in use.
+ * table first. Of several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while
+ * a table is in use.
  * @returns the migrations that ran
  * @throws {DatabaseStartError} when a statement of a migration fails
  * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out

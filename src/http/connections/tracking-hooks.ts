@@ -38,7 +38,7 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     const fits = bytes <= SMALL_BODY || connections.freeMemory();
     if (!fits) connections.requests.countBuffered(response, 0);
     const sent = fits ? payload : rejection(reply);
-    // A client without permission need not send the rest of its body, and the rest of a large body is not worth reading.
+    // A client without permission need not send the rest of its body, and the rest of a large body costs time.
     const endsEarly = reply.statusCode === 401 || reply.statusCode === 403 || request.rawResponse !== undefined;
     if (connections.isClosing || (endsEarly && !hasArrived(response.req))) reply.header('connection', 'close');
     done(null, sent);
