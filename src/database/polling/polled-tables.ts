@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
+import { DatabaseUnavailableError } from '../errors.js';
 
 /** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
 const POLL_INTERVAL = 2000;
@@ -63,13 +64,16 @@ export class PolledTables implements OnApplicationShutdown {
   /** @returns the errors by the names of their tables */
   private async read(tables: readonly PolledTable[]): Promise<Map<string, Error>> {
     const errors = new Map<string, Error>();
-    // The error of one table must not keep others, such as that of revoked tokens, from being read.
-    const all = await readTables(committed(this.dataSource), tables).catch(async (error: Error) => {
-      if (tables.length === 1) errors.set(tables[0]!.name, error);
-      else for (const table of tables) (await this.read([table])).forEach((each, name) => errors.set(name, each));
-    });
-    for (const [index, table] of tables.entries()) {
-      if (all) await this.pass(table, all[index]!).catch((error: Error) => errors.set(table.name, error));
+    try {
+      const all = await readTables(committed(this.dataSource), tables);
+      for (const [index, table] of tables.entries()) {
+        await this.pass(table, all[index]!).catch((error: Error) => errors.set(table.name, error));
+      }
+    } catch (error) {
+      const isOutage = error instanceof DatabaseUnavailableError && error.kind !== 'damaged';
+      if (isOutage || tables.length === 1) return new Map(tables.map(({ name }) => [name, error as Error]));
+      // The error of one table must not keep others, such as that of revoked tokens, from being read.
+      for (const table of tables) (await this.read([table])).forEach((each, name) => errors.set(name, each));
     }
     return errors;
   }

@@ -16,7 +16,7 @@ export type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations'
 
 /** @returns the names of the migrations that ran; see `changeSchema` */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
-  return (await dataSource.runMigrations()).map(({ name }) => name);
+  return (await changeSchema(dataSource, 'executePendingMigrations')).map(({ name }) => name);
 }
 
 /**
