@@ -16,6 +16,7 @@ import { ErrorLog, logBrokenStreams } from './http/errors/error-log.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
 import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
 import { requestId } from './http/messages/request.js';
+import { addResponseHeaders } from './http/messages/response-headers.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
 import { measureConnections } from './management/http-metrics.js';
@@ -59,6 +60,7 @@ export async function createApp(
     log.info(tracing === undefined ? record : withTraceIds(record, request), REQUEST_MESSAGES[end]);
   });
   trackResponses(fastify, connections);
+  addResponseHeaders(fastify);
   logBrokenStreams(fastify, app.get(ErrorLog, { strict: false }));
   respondToUnroutedRequests(fastify);
   readRawBodies(fastify);

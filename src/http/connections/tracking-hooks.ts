@@ -1,28 +1,21 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { overloaded } from '../errors/api-error.js';
 import { errorResponse } from '../errors/error-response.js';
-import { commonHeaders } from '../messages/request.js';
 import type { Connections } from './connections.js';
 import { hasArrived, TrackedResponse } from './request-tracker.js';
 
 /** Bytes of a body that is sent even when memory is short: enough for a record or a short page. */
 const SMALL_BODY = 16_384;
 
-/** Links each response to Fastify's reply, adds the common header fields, and counts the bytes that its body buffers. */
+/** Links each response to Fastify's reply, and counts the bytes that its body buffers. */
 export function trackResponses(app: FastifyInstance, connections: Connections): void {
   app.addHook('onRequest', (_request, reply, done) => {
     (reply.raw as TrackedResponse).reply = reply;
     done();
   });
-  // The hook is `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
-  app.addHook('onSend', (request, reply, content, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const response = reply.raw;
-    reply.headers(commonHeaders(request.id));
-    // A 204 or 304 must not have the length of an absent body (RFC 9110 section 8.6).
-    if (reply.statusCode === 204) reply.removeHeader('content-length');
-    // On HEAD, Fastify sets the length of an empty body to 0, but not of a stream.
-    const payload = reply.statusCode === 304 && request.method === 'HEAD' ? Readable.from([]) : content;
     // `app.inject()` has no connection.
     if (!(response instanceof TrackedResponse)) return done(null, payload);
     response.isAnswered = true;

@@ -3,7 +3,7 @@ import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
-import { commonHeaders } from '../messages/request.js';
+import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
 export interface ErrorBody {

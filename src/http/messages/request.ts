@@ -15,12 +15,6 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && VALID_ID.test(given) ? given : randomUUID();
 }
 
-/** The header fields of every response. */
-export const commonHeaders = (id: string): Readonly<Record<string, string>> => ({
-  'x-request-id': id,
-  'x-content-type-options': 'nosniff',
-});
-
 /** The pattern of the request's route, such as `/orders/:id`; `unknown` if no route matches. */
 export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');

@@ -1,0 +1,19 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+
+/** The header fields of every response. */
+export const commonHeaders = (requestId: string): Readonly<Record<string, string>> => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+});
+
+export function addResponseHeaders(app: FastifyInstance): void {
+  // The hook is `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
+  app.addHook('onSend', ({ id, method }, reply, payload, done) => {
+    reply.headers(commonHeaders(id));
+    // A 204 or 304 must not have the length of an absent body (RFC 9110 section 8.6).
+    if (reply.statusCode === 204) reply.removeHeader('content-length');
+    // On HEAD, Fastify sets the length of an empty body to 0, but not of a stream.
+    done(null, reply.statusCode === 304 && method === 'HEAD' ? Readable.from([]) : payload);
+  });
+}
