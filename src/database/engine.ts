@@ -66,8 +66,6 @@ export interface Engine {
 export interface StatementLimits {
   /** Rows to scan for matches of a filter. */
   readonly scannedRows: number;
-  /** Rows to count. */
-  readonly countedRows: number;
   /** Bytes of JSON to return. */
   readonly jsonBytes: number;
   /** Records to return as JSON while their length is unknown. */

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Inject, Injectable, Module, type OnModuleInit, type Type } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntitySubscriberInterface, type InsertEvent, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
@@ -16,41 +16,8 @@ import { ResourceLists } from './lists/resource-lists.js';
 import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
 import type { Resource, ResourceName } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
-import { CountCheck } from './usage/count-check.js';
+import { prepareStorage } from './usage/storage-row.js';
 import { UsageCounter } from './usage/usage-counter.js';
-
-export interface CountedResource {
-  /** The resource's plural name, as in its URL and in its `storage` row. */
-  readonly resource: string;
-  readonly capacity: (config: Config) => number;
-  /** Whether its changes are in the audit trail. This requires a table of a `ResourceRepository`. */
-  readonly audited?: boolean;
-}
-
-/** Provides the `UsageCounter` of a table that `createResourceTable` has made and no `ResourceRepository` uses. */
-@Module({})
-export class UsageModule {
-  static forFeature({ resource, capacity, audited }: CountedResource): DynamicModule {
-    return {
-      module: UsageModule,
-      providers: [
-        {
-          provide: UsageCounter,
-          inject: [LiveConfig, ReportedResources],
-          useFactory: async (live: LiveConfig, reported: ReportedResources) => {
-            const counter = new UsageCounter(resource, capacity(live.current), audited);
-            await live.onChange((config) => {
-              counter.capacity = capacity(config);
-            });
-            reported.add(counter);
-            return counter;
-          },
-        },
-      ],
-      exports: [UsageCounter],
-    };
-  }
-}
 
 /** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
 @Injectable()
@@ -84,21 +51,43 @@ export interface ResourceFeature {
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, ExpiredKeys, Leases, UuidSubscriber],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, ExpiredKeys, Leases, UuidSubscriber],
   exports: [ResourceLists, Leases],
 })
-export class ResourceModule {
+export class ResourceModule implements OnModuleInit {
+  constructor(
+    private readonly resources: ReportedResources,
+    private readonly live: LiveConfig,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /** Prepares the `storage` rows before the start and when a capacity changes. */
+  async onModuleInit(): Promise<void> {
+    // The counters already have the new capacities: their listeners were added earlier.
+    await this.live.onChange(async () => {
+      for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
+    });
+  }
+
   static forFeature({ name, entity, capacity, rule, audited }: ResourceFeature): DynamicModule {
     const rows = TypeOrmModule.forFeature([entity]);
-    const usage = UsageModule.forFeature({
-      resource: name.plural,
-      capacity: typeof capacity === 'function' ? capacity : (config) => config.get(capacity),
-      audited,
-    });
+    const capacityOf = typeof capacity === 'function' ? capacity : (config: Config) => config.get(capacity);
     return {
       module: ResourceFeatureModule,
-      imports: [rows, usage, ...(audited ? [AuditModule] : [])],
+      imports: [rows, ...(audited ? [AuditModule] : [])],
       providers: [
+        {
+          provide: UsageCounter,
+          inject: [LiveConfig, ReportedResources],
+          useFactory: async (live: LiveConfig, reported: ReportedResources) => {
+            const counter = new UsageCounter(name.plural, capacityOf(live.current), audited);
+            await live.onChange((config) => {
+              counter.capacity = capacityOf(config);
+            });
+            reported.add(counter);
+            return counter;
+          },
+        },
         {
           provide: resourceToken(entity),
           inject: [getRepositoryToken(entity), UsageCounter, Config],
@@ -109,7 +98,7 @@ export class ResourceModule {
           },
         },
       ],
-      exports: [resourceToken(entity), rows, usage],
+      exports: [resourceToken(entity), rows],
     };
   }
 }

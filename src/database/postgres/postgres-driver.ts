@@ -67,7 +67,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly hasSingleWriter = false;
   readonly statementLimits: StatementLimits = {
     scannedRows: Infinity,
-    countedRows: Infinity,
     jsonBytes: Infinity,
     firstRecords: Infinity,
   };

@@ -73,7 +73,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   // emoji; see docs/adr/0080-list-queue.md.
   readonly statementLimits: StatementLimits = {
     scannedRows: 2000,
-    countedRows: 10_000,
     jsonBytes: 128 * 1024,
     firstRecords: 200,
   };
