@@ -25,9 +25,6 @@ export interface Engine {
   readonly dialect: Dialect;
   readonly statementLimits: StatementLimits;
 
-  /** Whether only one transaction writes at a time. Then several writes share a transaction without delaying others. */
-  readonly hasSingleWriter: boolean;
-
   /** How to read several records in one statement; absent if a statement needs no round trip. */
   readonly batchedReads?: BatchedReads;
 

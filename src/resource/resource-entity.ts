@@ -1,5 +1,4 @@
 import { Check, Column, ForeignKey, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import type { Actor } from './audit/actor.js';
 import { type Id, type IdKind, INTEGER_IDS, IS_UUID } from './id-kinds.js';
 
 /** The CHECK of an enum column; `values` are written without quotes. */
@@ -93,16 +92,3 @@ export interface StoredRecord<Entity extends AnyResourceEntity> {
 
 /** Checks the version of a record inside the transaction of a write. If it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;
-
-/** A deletion in a batch. */
-export interface RecordDeletion {
-  readonly id: Id;
-  readonly check?: WriteCheck;
-  /** The actor of the change; default: `currentActor()`. */
-  readonly actor?: Actor;
-}
-
-/** An update in a batch. */
-export interface RecordUpdate<Entity extends AnyResourceEntity> extends RecordDeletion {
-  readonly changes: Change<Entity>;
-}

@@ -64,7 +64,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   };
   readonly advanceIdSequence = advanceIdSequence;
 
-  readonly hasSingleWriter = false;
   readonly statementLimits: StatementLimits = {
     scannedRows: Infinity,
     jsonBytes: Infinity,

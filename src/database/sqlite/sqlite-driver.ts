@@ -68,7 +68,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
-  readonly hasSingleWriter = true;
   // A statement blocks the event loop. Within these limits it takes 2 ms, even if every record has a string of 255
   // emoji; see docs/adr/0080-list-queue.md.
   readonly statementLimits: StatementLimits = {

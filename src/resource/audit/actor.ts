@@ -39,22 +39,33 @@ export function actAsRequest(request: FastifyRequest, work: () => void): void {
 /** PostgreSQL stores neither NUL nor lone surrogates, which a token may have. */
 const storable = (text?: string): string | undefined => text?.toWellFormed().replaceAll('\0', '\ufffd');
 
+/** Actors by the revision of the row that a statement inserts; 0 is the actor of all rows that it changes. */
+export type ActorsByRevision = readonly (readonly [revision: number, actor: Actor])[];
+
 /** Tells the audit triggers the actors of the writes of one transaction. */
 export class AuditedWrites {
-  private readonly isPostgres = this.dataSource.options.type === 'postgres';
-
   constructor(
     private readonly dataSource: DataSource,
     private readonly resource: string,
     private readonly transaction: Sql,
   ) {}
 
-  /** Runs writes and seals their lines. `setActors` names the actors before each statement. */
-  async run<T>(write: () => Promise<T>): Promise<T> {
-    if (this.isPostgres) return write();
+  /** Runs a statement and seals its lines. */
+  async run<T>(actors: ActorsByRevision, statement: () => Promise<T>): Promise<T> {
+    const json = JSON.stringify(Object.fromEntries(actors));
+    if (this.dataSource.options.type === 'postgres') {
+      await this.transaction.query(`SELECT set_config('${ACTORS_SETTING}', ?, true)`, [json]);
+      return statement();
+    }
+    await this.transaction.query(
+      `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
+       SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
+       FROM json_each(?)`,
+      [json],
+    );
     let result: T;
     try {
-      result = await write();
+      result = await statement();
     } catch (error) {
       // If the transaction has ended, the database has forgotten the actors.
       await this.forgetActors().catch(() => undefined);
@@ -63,16 +74,6 @@ export class AuditedWrites {
     await this.forgetActors();
     await seal(this.dataSource, this.transaction, this.resource);
     return result;
-  }
-
-  /** Sets the actors of the rows that the next statement inserts, by their revisions; 0 for all rows it changes. */
-  setActors(actors: readonly (readonly [revision: number, actor: Actor])[]): Promise<unknown> {
-    const statement = this.isPostgres
-      ? `SELECT set_config('${ACTORS_SETTING}', ?, true)`
-      : `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
-         SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
-         FROM json_each(?)`;
-    return this.transaction.query(statement, [JSON.stringify(Object.fromEntries(actors))]);
   }
 
   private forgetActors(): Promise<unknown> {

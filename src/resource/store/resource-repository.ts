@@ -1,31 +1,36 @@
-import type { Repository } from 'typeorm';
+import { HttpException } from '@nestjs/common';
+import { QueryFailedError, type Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { committed, openSnapshot, repeatRead, type Sql, transaction } from '../../database/engine.js';
-import { currentActor } from '../audit/actor.js';
+import {
+  committed,
+  openSnapshot,
+  repeatRead,
+  type Sql,
+  transaction,
+  type TransactionOptions,
+} from '../../database/engine.js';
+import { type Actor, currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
-import { saveResults, writeOnce } from '../idempotency/idempotency.js';
+import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { ResourceNotFoundError } from '../record-errors.js';
-import type {
-  NewRecord,
-  PublicRecord,
-  Change,
-  RecordDeletion,
-  RecordUpdate,
-  AnyResourceEntity,
-  StoredRecord,
-} from '../resource-entity.js';
+import type { NewRecord, PublicRecord, Change, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
-import { batchedWrites, type Write } from './batched-writes.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
-interface Creation<Entity extends AnyResourceEntity> extends Write {
+/** Maximum number of creates in one transaction. */
+const LARGEST_BATCH = 100;
+
+/** A create that may share a transaction with creates of other requests. */
+interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;
+  readonly key?: IdempotencyKey;
+  readonly actor: Actor;
 }
 
 /**
@@ -38,27 +43,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   /** Names the records of `where`; absent for all records. */
   readonly scopeKey = this.scope.key;
   private readonly dataSource = this.table.dataSource;
-  // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
-  private readonly isShared = this.table.engine.hasSingleWriter;
-  private readonly createOne = batchedWrites<Creation<Entity>, StoredRecord<Entity>>(
-    this.dataSource,
-    { isShared: true },
-    (tx, creations) =>
-      this.in(tx).createUpTo(
-        creations.map(({ values }) => values),
-        creations.map(({ actor }) => actor),
-      ),
-  );
-  private readonly updateOne = batchedWrites<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>(
-    this.dataSource,
-    { isShared: this.isShared },
-    (tx, updates) => this.in(tx).updateAll(updates),
-  );
-  private readonly deleteOne = batchedWrites<RecordDeletion & Write, boolean>(
-    this.dataSource,
-    { isShared: this.isShared, reclaimsSpace: true },
-    (tx, deletions) => this.in(tx).deleteAll(deletions),
-  );
+  private readonly creations = new Batcher<Creation<Entity>, StoredRecord<Entity>>((batch) => this.createAll(batch), {
+    kind: 'write',
+    maxBatchSize: LARGEST_BATCH,
+    timeout: this.table.engine.busyTimeout,
+  });
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -109,7 +98,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {StorageFullError} when the capacity is reached
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
-    return this.createOne({ values, key, actor: currentActor() });
+    const creation = { values, key, actor: currentActor() };
+    return writeOnce(this.dataSource, key, () => this.creations.load(creation));
   }
 
   /**
@@ -119,14 +109,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async update(
+  update(
     id: Entity['id'],
     changes: Change<Entity>,
     preconditions: Preconditions = NO_PRECONDITIONS,
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
-    const { key } = preconditions;
-    return requireFound(this.name, id, await this.updateOne({ id, changes, check, key, actor: currentActor() }));
+    const update = async (tx: Sql) => requireFound(this.name, id, await this.in(tx).update(id, changes, check));
+    return this.transaction(update, preconditions);
   }
 
   /**
@@ -134,10 +124,12 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
+  delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
-    const { key } = preconditions;
-    requireFound(this.name, id, await this.deleteOne({ id, check, key, actor: currentActor() }));
+    const deletion = async (tx: Sql): Promise<void> => {
+      requireFound(this.name, id, await this.in(tx).delete(id, check));
+    };
+    return this.transaction(deletion, preconditions, { reclaimsSpace: true });
   }
 
   /**
@@ -145,15 +137,18 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * its argument.
    * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns a clone of the first result
    */
-  transaction<T>(work: (transaction: Sql) => Promise<T>, { key }: Preconditions = NO_PRECONDITIONS): Promise<T> {
+  transaction<T>(
+    work: (transaction: Sql) => Promise<T>,
+    { key }: Preconditions = NO_PRECONDITIONS,
+    options?: TransactionOptions,
+  ): Promise<T> {
     const { dataSource } = this;
-    return writeOnce(dataSource, key, () =>
-      transaction(dataSource, async (tx) => {
-        const result = await work(tx);
-        await saveResults(dataSource, tx, [{ key, result }]);
-        return result;
-      }),
-    );
+    const run = async (tx: Sql): Promise<T> => {
+      const result = await work(tx);
+      await saveResults(dataSource, tx, [{ key, result }]);
+      return result;
+    };
+    return writeOnce(dataSource, key, () => transaction(dataSource, run, options));
   }
 
   /** The operations in a transaction of the caller, which may include other resources. */
@@ -183,6 +178,33 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    */
   readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
     return repeatRead(async () => read(await this.openSnapshot()));
+  }
+
+  /**
+   * Creates records of several requests in one transaction. If the database, the rule or a key rejects one of them, each
+   * gets its own transaction, so that the others do not fail.
+   */
+  private async createAll(batch: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    try {
+      return await transaction(this.dataSource, async (tx) => {
+        const values = batch.map((creation) => creation.values);
+        const results = await this.in(tx).createUpTo(
+          values,
+          batch.map(({ actor }) => actor),
+        );
+        const stored = batch.map(({ key }, index) => ({ key, result: results[index] }));
+        await saveResults(
+          this.dataSource,
+          tx,
+          stored.filter(({ result }) => !(result instanceof Error)),
+        );
+        return results;
+      });
+    } catch (error) {
+      const isOfOne = error instanceof QueryFailedError || error instanceof HttpException;
+      if (batch.length === 1 || !isOfOne) return batch.map(() => error as Error);
+      return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
+    }
   }
 
   private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {

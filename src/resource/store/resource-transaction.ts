@@ -2,14 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { type Actor, AuditedWrites, currentActor } from '../audit/actor.js';
+import { type Actor, type ActorsByRevision, AuditedWrites, currentActor } from '../audit/actor.js';
 import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
   Change,
-  RecordDeletion,
   PublicRecord,
-  RecordUpdate,
   AnyResourceEntity,
   StoredRecord,
   Version,
@@ -18,7 +16,6 @@ import type {
 import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
-import { onlyResult } from './batched-writes.js';
 import { LIMIT } from './page-query.js';
 import { placeholders, recordValue } from './resource-table.js';
 import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
@@ -68,7 +65,9 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** @throws {StorageFullError} */
   async create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
-    return onlyResult(await this.createUpTo([values]));
+    const [result] = await this.createUpTo([values]);
+    if (result instanceof Error) throw result;
+    return result!;
   }
 
   /**
@@ -113,59 +112,30 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
    * @returns `undefined` when there is no such record
    */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
-    return onlyResult(await this.updateAll([{ id, changes, check }]));
-  }
-
-  /** Runs updates in order. If the check or the change of one throws, its record stays, and its result is the error. */
-  updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
-    return this.write(async () => {
-      const results: (StoredRecord<Entity> | undefined | Error)[] = [];
-      let last: Version | undefined;
-      for (const { id, changes, check, actor = currentActor() } of updates) {
-        const current = await this.find(id);
-        if (current === undefined) {
-          results.push(undefined);
-          continue;
-        }
-        const record = resultOf(() => {
-          check?.(current.version);
-          return this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
-        });
-        if (record === undefined || record instanceof Error) {
-          results.push(record ?? current);
-          continue;
-        }
-        [last] = versionsAfter(last ?? (await this.lock()), 1);
-        await this.audit?.setActors([[0, actor]]);
-        await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
-        const after = record as PublicRecord<Entity>;
-        await this.checkRule([{ before: current.record, after }]);
-        results.push({ record: after, version: last! });
-      }
-      return results;
-    });
+    const current = await this.find(id);
+    if (current === undefined) return undefined;
+    check?.(current.version);
+    const values = this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
+    if (values === undefined) return current;
+    const [version] = versionsAfter(await this.lock(), 1);
+    await this.write(this.table.update, [...this.table.parametersOf(values), version!.revision, id]);
+    const record = values as PublicRecord<Entity>;
+    await this.checkRule([{ before: current.record, after: record }]);
+    return { record, version: version! };
   }
 
   /** @returns whether there was such a record */
   async delete(id: Id, check?: WriteCheck): Promise<boolean> {
-    return onlyResult(await this.deleteAll([{ id, check }]));
+    const current = await this.find(id);
+    if (current === undefined) return false;
+    check?.(current.version);
+    await this.write(this.table.delete, [id]);
+    return true;
   }
 
-  /** Runs several deletions in order; see `updateAll`. */
-  deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
-    return this.write(async () => {
-      const results: (boolean | Error)[] = [];
-      for (const { id, check, actor = currentActor() } of deletions) {
-        const current = await this.find(id);
-        const result = current === undefined ? false : (resultOf(() => check?.(current.version)) ?? true);
-        if (result === true) {
-          await this.audit?.setActors([[0, actor]]);
-          await this.transaction.query(this.table.delete, [id]);
-        }
-        results.push(result);
-      }
-      return results;
-    });
+  /** Deletes the records that exist. */
+  async deleteAll(records: readonly { readonly id: Id }[]): Promise<void> {
+    for (const { id } of records) await this.delete(id);
   }
 
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
@@ -253,8 +223,14 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
-  private write<T>(write: () => Promise<T>): Promise<T> {
-    return this.audit === undefined ? write() : this.audit.run(write);
+  /** @param actors of the rows that the statement inserts, by their revisions; 0 for all rows that it changes */
+  private write<Rows>(
+    statement: string,
+    parameters: unknown[],
+    actors: () => ActorsByRevision = () => [[0, currentActor()]],
+  ): Promise<Rows> {
+    const write = (): Promise<Rows> => this.transaction.query(statement, parameters);
+    return this.audit === undefined ? write() : this.audit.run(actors(), write);
   }
 
   /** @param records either all with ids, or all without ids */
@@ -272,12 +248,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       return bringIds ? [record['id'], ...values] : values;
     });
     const statement = this.table.insert(records.length, bringIds);
-    const rows = await this.write(async () => {
-      await this.audit?.setActors(versions.map(({ revision }, index) => [revision, actors?.[index] ?? currentActor()]));
-      return this.transaction.query<{ id: Id; revision: number }[]>(statement, parameters);
-    }).catch((error: unknown) => {
-      throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
-    });
+    const actorsByRevision = (): ActorsByRevision =>
+      versions.map(({ revision }, index) => [revision, actors?.[index] ?? currentActor()]);
+    const rows = await this.write<{ id: Id; revision: number }[]>(statement, parameters, actorsByRevision).catch(
+      (error: unknown) => {
+        throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
+      },
+    );
     // RETURNING promises no order of its rows.
     const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
     return versions.map((version, index) => {
@@ -290,15 +267,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
 function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
-}
-
-/** The result of `work`, or the error that it throws. */
-function resultOf<T>(work: () => T): T | Error {
-  try {
-    return work();
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
 }
 
 /** Compares values, dates and JSON, whose properties may be in another order. */
