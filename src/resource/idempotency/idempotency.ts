@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
-import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
+import { RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
 import { targetOf } from '../../http/messages/request.js';
 import type { StoredResult } from './stored-result.entity.js';
@@ -56,14 +56,17 @@ export class IdempotencyKey {
 }
 
 /**
- * The key of a POST; `undefined` if it has none. Other methods are idempotent (PUT, DELETE) or have `If-Match` (PATCH).
+ * The key of a POST. Other methods have none: they are idempotent (PUT, DELETE) or have `If-Match` (PATCH).
  * @throws {ApiError} 400 when it is invalid
  */
-export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
-  const { [IDEMPOTENCY_KEY]: field } = request.headers;
-  if (field === undefined || request.method !== 'POST') return undefined;
+export function idempotencyKeyOf(
+  field: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): IdempotencyKey | undefined {
+  if (request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  return new IdempotencyKey(parseKey(String(field)), request, reply);
+  return new IdempotencyKey(parseKey(field), request, reply);
 }
 
 /** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
@@ -107,12 +110,7 @@ const inProgress = new WeakMap<DataSource, Set<string>>();
  * correct its request and send it again.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
  */
-export async function writeOnce<T>(
-  dataSource: DataSource,
-  key: IdempotencyKey | undefined,
-  write: () => Promise<T>,
-): Promise<T> {
-  if (key === undefined) return write();
+export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, write: () => Promise<T>): Promise<T> {
   key.use();
   // This read waits for no writer, so a repetition also gets its response when nothing more can be stored.
   const stored = await findResult(dataSource, key);
@@ -159,14 +157,12 @@ function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): 
 export async function saveResults(
   dataSource: DataSource,
   transaction: Sql,
-  results: readonly { readonly key?: IdempotencyKey; readonly result: unknown }[],
+  results: readonly { readonly key: IdempotencyKey; readonly result: unknown }[],
 ): Promise<void> {
-  const keyed = results.flatMap(({ key, result }) => (key === undefined ? [] : [{ key, result }]));
-  if (keyed.length === 0) return;
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
   // A fixed order prevents deadlocks.
-  const sorted = keyed.sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
+  const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
     ON CONFLICT (id) DO UPDATE

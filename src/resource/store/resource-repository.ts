@@ -10,7 +10,7 @@ import {
   transaction,
   type TransactionOptions,
 } from '../../database/engine.js';
-import { type Actor, currentActor } from '../audit/actor.js';
+import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
@@ -20,17 +20,15 @@ import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
-import { ResourceTransaction } from './resource-transaction.js';
+import { type Creation, ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
 /** Maximum number of creates in one transaction. */
 const LARGEST_BATCH = 100;
 
 /** A create that may share a transaction with creates of other requests. */
-interface Creation<Entity extends AnyResourceEntity> {
-  readonly values: NewRecord<Entity>;
+interface SharedCreation<Entity extends AnyResourceEntity> extends Creation<Entity> {
   readonly key?: IdempotencyKey;
-  readonly actor: Actor;
 }
 
 /**
@@ -43,11 +41,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   /** Names the records of `where`; absent for all records. */
   readonly scopeKey = this.scope.key;
   private readonly dataSource = this.table.dataSource;
-  private readonly creations = new Batcher<Creation<Entity>, StoredRecord<Entity>>((batch) => this.createAll(batch), {
-    kind: 'write',
-    maxBatchSize: LARGEST_BATCH,
-    timeout: this.table.engine.busyTimeout,
-  });
+  private readonly creations = new Batcher<SharedCreation<Entity>, StoredRecord<Entity>>(
+    (batch) => this.createAll(batch),
+    {
+      kind: 'write',
+      maxBatchSize: LARGEST_BATCH,
+      timeout: this.table.engine.busyTimeout,
+    },
+  );
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -98,8 +99,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {StorageFullError} when the capacity is reached
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
-    const creation = { values, key, actor: currentActor() };
-    return writeOnce(this.dataSource, key, () => this.creations.load(creation));
+    const actor = this.counter.audited ? currentActor() : undefined;
+    const create = () => this.creations.load({ values, key, actor });
+    return key === undefined ? create() : writeOnce(this.dataSource, key, create);
   }
 
   /**
@@ -143,6 +145,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     options?: TransactionOptions,
   ): Promise<T> {
     const { dataSource } = this;
+    if (key === undefined) return transaction(dataSource, work, options);
     const run = async (tx: Sql): Promise<T> => {
       const result = await work(tx);
       await saveResults(dataSource, tx, [{ key, result }]);
@@ -184,20 +187,15 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * Creates records of several requests in one transaction. If the database, the rule or a key rejects one of them, each
    * gets its own transaction, so that the others do not fail.
    */
-  private async createAll(batch: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+  private async createAll(batch: readonly SharedCreation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     try {
       return await transaction(this.dataSource, async (tx) => {
-        const values = batch.map((creation) => creation.values);
-        const results = await this.in(tx).createUpTo(
-          values,
-          batch.map(({ actor }) => actor),
-        );
-        const stored = batch.map(({ key }, index) => ({ key, result: results[index] }));
-        await saveResults(
-          this.dataSource,
-          tx,
-          stored.filter(({ result }) => !(result instanceof Error)),
-        );
+        const results = await this.in(tx).createUpTo(batch);
+        const keyed = batch.flatMap(({ key }, index) => {
+          const { [index]: result } = results;
+          return key === undefined || result instanceof Error ? [] : [{ key, result }];
+        });
+        if (keyed.length > 0) await saveResults(this.dataSource, tx, keyed);
         return results;
       });
     } catch (error) {

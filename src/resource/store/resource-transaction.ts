@@ -27,6 +27,12 @@ const MOST_PARAMETERS = 30_000;
 
 type Values = Readonly<Record<string, unknown>>;
 
+export interface Creation<Entity extends AnyResourceEntity> {
+  readonly values: NewRecord<Entity>;
+  /** Default: `currentActor()`. */
+  readonly actor?: Actor;
+}
+
 /**
  * The operations on one resource in a transaction of the caller. Transactions that write several resources must write
  * them in the same order everywhere, or they deadlock.
@@ -65,24 +71,18 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** @throws {StorageFullError} */
   async create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
-    const [result] = await this.createUpTo([values]);
+    const [result] = await this.createUpTo([{ values }]);
     if (result instanceof Error) throw result;
     return result!;
   }
 
-  /**
-   * Creates records without ids until the capacity is reached; the others get a `StorageFullError`.
-   * @param actors the actor of each record; default: `currentActor`
-   */
-  async createUpTo(
-    records: readonly NewRecord<Entity>[],
-    actors?: readonly Actor[],
-  ): Promise<(StoredRecord<Entity> | Error)[]> {
+  /** Creates records without ids until the capacity is reached; the others get a `StorageFullError`. */
+  async createUpTo(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     const usage = await this.lock();
-    const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
-    const stored = await this.insert(records.slice(0, versions.length), versions, actors);
+    const versions = versionsAfter(usage, Math.min(creations.length, Math.max(usage.free, 0)));
+    const stored = await this.insert(creations.slice(0, versions.length), versions);
     await this.checkRule(stored.map(({ record }) => ({ after: record })));
-    return records.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
+    return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
 
   /**
@@ -167,7 +167,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
     const stored: StoredRecord<Entity>[] = [];
     for (let start = 0; start < records.length; start += size) {
-      stored.push(...(await this.insert(records.slice(start, start + size), versions.slice(start, start + size))));
+      const creations = records.slice(start, start + size).map((values) => ({ values }));
+      stored.push(...(await this.insert(creations, versions.slice(start, start + size))));
     }
     await this.checkRule(stored.map(({ record }) => ({ after: record }))).catch((error: unknown) => {
       throw error instanceof HttpException ? new RejectedRecordError(first, error) : error;
@@ -233,13 +234,12 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.audit === undefined ? write() : this.audit.run(actors(), write);
   }
 
-  /** @param records either all with ids, or all without ids */
+  /** @param creations of records that either all have ids, or all have none */
   private async insert(
-    records: readonly NewRecord<Entity>[],
+    creations: readonly Creation<Entity>[],
     versions: readonly Version[],
-    actors?: readonly Actor[],
   ): Promise<StoredRecord<Entity>[]> {
-    const created = records.map((record) => this.table.newRecord(record));
+    const created = creations.map(({ values }) => this.table.newRecord(values));
     const [first] = created;
     if (first === undefined) return [];
     const bringIds = first['id'] !== undefined;
@@ -247,9 +247,9 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
       return bringIds ? [record['id'], ...values] : values;
     });
-    const statement = this.table.insert(records.length, bringIds);
+    const statement = this.table.insert(created.length, bringIds);
     const actorsByRevision = (): ActorsByRevision =>
-      versions.map(({ revision }, index) => [revision, actors?.[index] ?? currentActor()]);
+      versions.map(({ revision }, index) => [revision, creations[index]!.actor ?? currentActor()]);
     const rows = await this.write<{ id: Id; revision: number }[]>(statement, parameters, actorsByRevision).catch(
       (error: unknown) => {
         throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
