@@ -43,14 +43,11 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const pages: JsonPage[] = [];
     let missing = limit;
     let segments = query.segmentsBeyond(selection.after);
-    // Most filters match a row near the start.
-    let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
     while (missing > 0 && segments.length > 0) {
-      const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
+      const { page, next } = await this.step(query, segments[0]!, missing);
       if (page !== undefined) pages.push(page);
       missing -= page?.count ?? 0;
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
-      scannedRows = this.limits.scannedRows;
     }
     return joinPages(pages);
   }
@@ -110,9 +107,10 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
    * Reads up to `missing` selected records of a segment with one bounded statement.
    * @returns the records, and where the next statement begins (exclusive); absent at the end of the segment
    */
-  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number) {
+  private async step(query: PageQuery, segment: Segment, missing: number) {
+    const { scannedRows } = this.limits;
     const limit = Math.min(missing, this.mostRecords);
-    const mustBound = this.limits.scannedRows < Infinity && query.isFiltered;
+    const mustBound = scannedRows < Infinity && query.isFiltered;
     const end = mustBound ? await this.positionAt(query, query.all(segment), scannedRows - 1) : undefined;
     const source = mustBound ? query.scanned(segment, scannedRows) : query.matching(segment);
     const page = await this.read(query, source, limit);
