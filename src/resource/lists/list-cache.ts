@@ -25,14 +25,6 @@ export class CachedList {
   ) {}
 }
 
-/** Copies a small buffer: it is a slice of Node's shared pool and would keep the whole pool in memory. */
-function ownMemory(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length) return bytes;
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
-  return own;
-}
-
 /**
  * The cache of lists by URL. A change to the resource changes its ETag, and the next list replaces the old one. Old
  * lists that clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
@@ -42,7 +34,7 @@ export class ListCache {
   /** Longest list in bytes that is cached. */
   readonly longest: number;
   private readonly lists?: LRUCache<string, CachedList>;
-  private readonly collecting = new Set<string>();
+  private collecting = 0;
   /** Bytes of replaced lists that clients still read. */
   private staleBytes = 0;
 
@@ -64,25 +56,25 @@ export class ListCache {
     return (this.lists?.calculatedSize ?? 0) + this.staleBytes;
   }
 
-  /** Tells whether to collect a list while it is sent: each list once, and only as many as fit. */
-  collect(etag: string, url: string): boolean {
-    const list = `${etag} ${url}`;
+  /** Tells whether to collect a list while it is sent: only as many as fit. */
+  collect(): boolean {
     if (this.lists === undefined || this.staleBytes + this.longest > this.lists.maxSize) return false;
-    if (this.collecting.size >= COLLECTED_AT_ONCE || this.collecting.has(list)) return false;
-    this.collecting.add(list);
+    if (this.collecting >= COLLECTED_AT_ONCE) return false;
+    this.collecting += 1;
     return true;
   }
 
   /** Ends the collection of a list; `chunks` is absent for an incomplete list. */
   collected(etag: string, url: string, chunks?: Buffer[]): void {
-    this.collecting.delete(`${etag} ${url}`);
+    this.collecting -= 1;
     if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
   }
 
   /** Caches a list that is one Buffer. */
   add(etag: string, url: string, whole: Buffer, link?: string): void {
     if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
-    this.put(url, new CachedList(etag, [ownMemory(whole)], link));
+    // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
+    this.put(url, new CachedList(etag, [Buffer.from(new Uint8Array(whole).buffer)], link));
   }
 
   get(etag: string, url: string): CachedList | undefined {

@@ -10,7 +10,7 @@ const PAUSE = 1000;
 
 /** A client that reads a long list. */
 export class ListReader {
-  private readAt = performance.now();
+  readAt = performance.now();
 
   constructor(
     readonly subject: string,
@@ -24,16 +24,12 @@ export class ListReader {
   read(): void {
     this.readAt = performance.now();
   }
-
-  pausedFor(now: number): number {
-    return now - this.readAt;
-  }
 }
 
 /**
- * The readers of long lists. Each keeps one of few database snapshots open, so there are limits for a subject and for
- * an address. When all slots are taken, a new reader gets the slot of the slowest reader of an address with more
- * readers than its own. A paused reader loses its slot to a new reader whose address has no more readers.
+ * The readers of long lists. Each keeps one of few database snapshots open, so there is a limit for a subject. When all
+ * slots are taken, a new reader gets the slot of the slowest reader of the address with the most readers: immediately if
+ * that address has more readers than its own, otherwise if the slowest reader pauses.
  */
 @Injectable()
 export class ListReaders {
@@ -41,8 +37,6 @@ export class ListReaders {
   private readonly most = this.config.listStreams;
   /** Maximum number of readers of one subject. */
   private readonly subjectShare = Math.max(1, this.most - Math.ceil(this.most / 4));
-  /** Maximum number of readers of one address; more than of a subject, because many subjects may share an address. */
-  private readonly addressShare = Math.max(1, this.most - Math.ceil(this.most / 8));
 
   constructor(private readonly config: Config) {}
 
@@ -53,22 +47,20 @@ export class ListReaders {
 
   /**
    * @param cutOff ends the list when another reader gets the slot
-   * @throws {ApiError} 503 when no slot is free and no reader pauses
+   * @throws {ApiError} 503 when no slot is free and no reader gives way
    */
   admit(request: FastifyRequest, cutOff: () => void): ListReader {
     const newcomer = new ListReader(subjectOf(request), clientKey(request), cutOff);
-    const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
-    const ofAddress = this.readersAt(newcomer.address);
-    if (ofSubject.length >= this.subjectShare)
+    const readers = [...this.readers];
+    const ofSubject = readers.filter(({ subject }) => subject === newcomer.subject);
+    if (ofSubject.length >= this.subjectShare) {
       this.makeRoom(ofSubject, PAUSE, `${this.subjectShare} long lists are read with this subject already`);
-    if (ofAddress.length >= this.addressShare)
-      this.makeRoom(ofAddress, PAUSE, `${this.addressShare} long lists are read from this address already`);
-    if (this.readers.size >= this.most) {
-      const crowd = this.largestCrowd();
-      const isUnfair = crowd.length > ofAddress.length + 1;
-      const noFewer = [...this.readers].filter(({ address }) => this.readersAt(address).length >= ofAddress.length);
-      const message = `${this.most} long lists are read already`;
-      this.makeRoom(isUnfair ? crowd : noFewer, isUnfair ? 0 : PAUSE, message);
+    } else if (readers.length >= this.most) {
+      const countAt = (place: string): number => readers.filter(({ address }) => address === place).length;
+      const largest = Math.max(...readers.map(({ address }) => countAt(address)));
+      const crowd = readers.filter(({ address }) => countAt(address) === largest);
+      const pause = largest > countAt(newcomer.address) + 1 ? 0 : PAUSE;
+      this.makeRoom(crowd, pause, `${this.most} long lists are read already`);
     }
     this.readers.add(newcomer);
     return newcomer;
@@ -78,23 +70,10 @@ export class ListReaders {
     this.readers.delete(reader);
   }
 
-  private readersAt(address: string): ListReader[] {
-    return [...this.readers].filter((reader) => reader.address === address);
-  }
-
-  /** The readers of the address with the most readers. */
-  private largestCrowd(): ListReader[] {
-    const addresses = new Set([...this.readers].map(({ address }) => address));
-    return [...addresses].map((address) => this.readersAt(address)).reduce((a, b) => (a.length >= b.length ? a : b));
-  }
-
   /** Disconnects the slowest candidate if it has received nothing for `pause` milliseconds. */
-  private makeRoom(candidates: ListReader[], pause: number, message: string): void {
-    const now = performance.now();
-    const still = candidates.filter((reader) => this.readers.has(reader));
-    if (still.length < candidates.length) return;
-    const slowest = still.reduce((a, b) => (a.pausedFor(now) >= b.pausedFor(now) ? a : b));
-    if (slowest.pausedFor(now) < pause) throw overloaded(`${message}; try again`);
+  private makeRoom(candidates: readonly ListReader[], pause: number, message: string): void {
+    const slowest = candidates.reduce((a, b) => (a.readAt <= b.readAt ? a : b));
+    if (performance.now() - slowest.readAt < pause) throw overloaded(`${message}; try again`);
     this.leave(slowest);
     slowest.cutOff();
   }

@@ -134,7 +134,7 @@ export class ResourceLists {
     const { cache, readers } = this;
     const reader = readers.admit(request, () => array.cutOff());
     const etag = etagOf(snapshot.usage);
-    const limit = cache.collect(etag, key) ? cache.longest : 0;
+    const limit = cache.collect() ? cache.longest : 0;
     let chunksSoFar: Buffer[] | undefined = limit > 0 ? [] : undefined;
     let length = 0;
     let ended = false;
