@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { CryptoKey } from 'jose';
 import { RemoteKeys } from './remote-keys.js';
