@@ -7,7 +7,7 @@ import { CookiesModule } from './cookies/cookies.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
-import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { RateLimitModule } from './rate-limit/rate-limit.guard.js';
 import { ResourceModule } from './resource/resource.module.js';
 
 /** The list of modules. A new feature is one more line under "features". */

@@ -3,7 +3,6 @@ import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
-import { ClosedRoutes } from './closed-routes.js';
 import { Handshakes } from './handshakes.js';
 import { JwtAuthGuard } from './jwt-auth.guard.js';
 import { JwtStrategy } from './jwt.strategy.js';
@@ -22,7 +21,6 @@ import { TokenVerifier } from './token-verifier.js';
     TokenVerifier,
     JwtStrategy,
     Handshakes,
-    ClosedRoutes,
     JwtAuthGuard,
     // Not `useClass`: `overrideProvider(JwtAuthGuard)` in a test would not replace it.
     { provide: APP_GUARD, useExisting: JwtAuthGuard },

@@ -8,8 +8,7 @@ import { errorResponse } from '../http/errors/error-response.js';
 import { requestId } from '../http/messages/request.js';
 import { unauthenticated } from './auth-errors.js';
 import { tokensOfSockets } from './principal.js';
-import { tokenOf } from './token-form.js';
-import { TokenVerifier } from './token-verifier.js';
+import { tokenOf, TokenVerifier } from './token-verifier.js';
 
 /** A browser cannot set `Authorization`: `new WebSocket(url, ['bearer', token])` sends the token as a subprotocol. */
 const SUBPROTOCOL = /^bearer\s*,\s*([\w.-]+)$/;

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { httpCallOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { tokensOfSockets } from './principal.js';
-import { accessOf } from './scopes.decorator.js';
+import { ACCESS, type Access } from './scopes.decorator.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /**
@@ -19,7 +19,8 @@ export class JwtAuthGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const access = accessOf(this.reflector, context.getHandler() as () => unknown, context.getClass()) ?? [];
+    const targets = [context.getHandler(), context.getClass()];
+    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets) ?? [];
     if (access === 'public') return this.admitToPublic(context);
     const call = httpCallOf(context);
     const principal = await (call === undefined

@@ -3,7 +3,9 @@ import type { JWTPayload } from 'jose';
 import { DataSource } from 'typeorm';
 import { type Sql, transaction } from '../database/engine.js';
 import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
-import { CLOCK_SKEW } from './token-form.js';
+
+/** Seconds by which clocks may differ. */
+export const CLOCK_SKEW = 30;
 
 /** Maximum number of rows, because every process keeps them in memory and polls the table. */
 const MOST_ROWS = 10_000;

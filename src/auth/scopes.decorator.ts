@@ -1,8 +1,8 @@
-import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
-import type { Reflector } from '@nestjs/core';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiExtension } from '@nestjs/swagger';
 
-const ACCESS = 'auth:access';
+/** Key of the access rule in the metadata of a handler or a class. */
+export const ACCESS = 'auth:access';
 
 /** Extension with the access rule of a route in the document, until `completeDocument` replaces it. */
 export const ACCESS_EXTENSION = 'x-access';
@@ -26,8 +26,3 @@ export function Public(): MethodDecorator & ClassDecorator {
 // The extension of a handler replaces the extension of its class, like its metadata; `@ApiBearerAuth()` would add both.
 const access = (rule: Access): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
-
-/** The access rule of a handler, or of its class if the handler has none; `undefined` if neither has a decorator. */
-export function accessOf(reflector: Reflector, handler: () => unknown, controller: Type): Access | undefined {
-  return reflector.getAllAndOverride<Access | undefined>(ACCESS, [handler, controller]);
-}

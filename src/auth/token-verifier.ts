@@ -6,59 +6,43 @@ import { Config } from '../config/config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError, unauthenticated } from './auth-errors.js';
 import type { Principal } from './principal.js';
-import { RevokedTokens } from './revoked-tokens.js';
-import { CLOCK_SKEW, requireCanonical, requirePlainHeader, tokenOf } from './token-form.js';
+import { CLOCK_SKEW, RevokedTokens } from './revoked-tokens.js';
 import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
+
+const MALFORMED = 'The token is not a well-formed JWT: three parts in base64url without padding';
 
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 const LONGEST_NAME = 1024;
 
-/** Bytes of all entries together: some 10 000 tokens of 400 characters. */
-const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
-/** Maximum bytes of one entry. A larger token is not cached, because it would evict many others. */
-const LARGEST_ENTRY = 24 * 1024;
+/** Header parameters that no token may have: extensions, and keys that the token brings itself (RFC 7515 section 4.1). */
+const FORBIDDEN_PARAMETERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const;
 
-/** Bytes that V8 and the cache need for an entry and for a scope, without the characters. */
-const ENTRY = 400;
-const SCOPE = 64;
-/** Bytes per character of a token: one for the token, and up to one and a half for its claims outside of Latin-1. */
-const CHARACTER = 2.5;
+/** `typ` of a JWT (RFC 7519 section 5.1) and of an access token (RFC 9068 section 2.1). */
+const TYPE = /^(application\/)?(at\+)?jwt$/i;
 
-/** Caches the principals of verified tokens. The least recently used entry is evicted first. */
-export class TokenCache {
-  private readonly entries: LRUCache<string, Principal>;
+const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const BEARER = /^Bearer +(?=\S)/i;
 
-  /** @param maxSize estimated bytes of all entries */
-  constructor(maxSize = TOKEN_CACHE_BYTES) {
-    this.entries = new LRUCache<string, Principal>({
-      maxSize,
-      maxEntrySize: LARGEST_ENTRY,
-      sizeCalculation: ({ scopes }, token) => ENTRY + Math.ceil(CHARACTER * token.length) + SCOPE * scopes.size,
-    });
-  }
-
-  /** The principal of a cached token that has not expired. */
-  get(token: string): Principal | undefined {
-    const principal = this.entries.get(token);
-    if (principal === undefined || principal.expiresAt * 1000 > Date.now()) return principal;
-    this.entries.delete(token);
-    return undefined;
-  }
-
-  set(token: string, principal: Principal): void {
-    this.entries.set(token, principal);
-  }
-
-  /** Estimated bytes of all entries. */
-  get bytes(): number {
-    return this.entries.calculatedSize;
-  }
+/** The token in `Authorization`, after `Bearer` in any case or without a scheme; absent if there is none. */
+export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const scheme = BEARER.exec(authorization)?.[0];
+  if (scheme !== undefined) return authorization.slice(scheme.length);
+  return COMPACT_JWS.test(authorization) ? authorization : undefined;
 }
+
+/** Principals of verified tokens. The least recently used is evicted first. A very large token would evict many others. */
+export const newTokenCache = (maxSize = 16 * 1024 * 1024): LRUCache<string, Principal> =>
+  new LRUCache({
+    maxSize,
+    maxEntrySize: 24 * 1024,
+    // Estimated bytes: those of V8 and the cache, of the token and its claims, which may be outside of Latin-1, and of each scope.
+    sizeCalculation: ({ scopes }, token) => 400 + Math.ceil(2.5 * token.length) + 64 * scopes.size,
+  });
 
 /** Verifies tokens (RFC 7519, RFC 8725). Valid tokens are cached until they expire or are revoked, or keys change. */
 @Injectable()
 export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutdown {
-  private verified = new TokenCache();
+  private verified = newTokenCache();
   private readonly issuers: readonly TrustedIssuer[];
 
   constructor(
@@ -66,7 +50,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     private readonly revoked: RevokedTokens,
   ) {
     const forget = (): void => {
-      this.verified = new TokenCache();
+      this.verified = newTokenCache();
     };
     this.issuers = trustedIssuers(config, forget);
     revoked.onChange = forget;
@@ -99,7 +83,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     // A token that is verified while keys change goes into the old cache.
     const cache = this.verified;
     const cached = cache.get(token);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined && cached.expiresAt * 1000 > Date.now()) return cached;
     const principal = await this.payloadOf(token);
     cache.set(token, principal);
     return principal;
@@ -107,7 +91,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
 
   private async payloadOf(token: string): Promise<Principal> {
     try {
-      requireCanonical(token);
+      if (!COMPACT_JWS.test(token)) throw new InvalidTokenError(MALFORMED);
       const header = decodeProtectedHeader(token) as JWTHeaderParameters;
       requirePlainHeader(header);
       const issuer = this.issuerOf(token);
@@ -146,6 +130,16 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
       `The token expires too late (exp): it may be valid for ${maxLifetime} seconds from now at most`,
     );
   }
+}
+
+/** @throws {InvalidTokenError} for critical extensions, embedded keys and tokens for other purposes */
+function requirePlainHeader(header: Readonly<Record<string, unknown>>): void {
+  const forbidden = FORBIDDEN_PARAMETERS.find((name) => name in header);
+  if (forbidden !== undefined) throw new InvalidTokenError(`The token has the header parameter ${forbidden}`);
+  // An ID token or a logout token must not be accepted for access (RFC 8725 section 3.11).
+  const { typ = 'JWT' } = header;
+  if (typeof typ === 'string' && TYPE.test(typ)) return;
+  throw new InvalidTokenError('The header parameter typ of the token must be JWT or at+jwt, or absent');
 }
 
 /** Tries each key that may have signed the token. */
@@ -193,7 +187,7 @@ function reason(error: unknown): string {
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return 'The token has an algorithm or a key that is not accepted here';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token does not match';
-  return 'The token is not a well-formed JWT';
+  return MALFORMED;
 }
 
 /** The scopes at a path of claims: a space-separated string or an array of strings; none for any other value. */

@@ -7,8 +7,6 @@ export interface OutageOptions<Event> {
   readonly onRepeat?: (repeats: number) => void;
   /** Called with the number of all reports, and the time since the first report. */
   readonly onEnd?: (summary: { readonly count: number; readonly milliseconds: number }) => void;
-  /** Tells whether the outage is over after one interval without a report (default: yes). An error means no. */
-  readonly isOver?: () => boolean | Promise<boolean>;
 }
 
 /**
@@ -45,26 +43,17 @@ export class Outage<Event = void> {
 
   private scheduleCheck(): void {
     if (this.closed) return;
-    this.timer = setTimeout(() => void this.check(), this.options.interval);
+    this.timer = setTimeout(() => this.check(), this.options.interval);
     this.timer.unref();
   }
 
-  private async check(): Promise<void> {
+  /** The outage is over after one interval without a report. */
+  private check(): void {
     const repeats = this.count - this.countAtLastCheck;
     this.countAtLastCheck = this.count;
-    if (repeats > 0) this.options.onRepeat?.(repeats);
-    else if (await this.isOver()) this.end();
-    if (this.isOpen) this.scheduleCheck();
-  }
-
-  private async isOver(): Promise<boolean> {
-    const { isOver = () => true } = this.options;
-    try {
-      // A report that arrives during `isOver` continues the outage.
-      return (await isOver()) && this.count === this.countAtLastCheck;
-    } catch {
-      return false;
-    }
+    if (repeats === 0) return this.end();
+    this.options.onRepeat?.(repeats);
+    this.scheduleCheck();
   }
 
   private end(): void {

@@ -25,7 +25,6 @@ export function completeDocument(document: OpenAPIObject): void {
   for (const { method, operation } of operationsOf(document)) {
     describeBodyLimit(operation);
     describeAccess(method, operation);
-    listErrorCodes(operation);
   }
 }
 
@@ -128,21 +127,4 @@ function describePublic(method: string, operation: OperationObject): void {
     delete response.headers!['Vary'];
     response.headers!['Cache-Control'] = { $ref: '#/components/headers/Public-Cache-Control' };
   }
-}
-
-/** Adds the error codes in the examples of an operation to its description. */
-function listErrorCodes(operation: OperationObject): void {
-  const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
-    const found = codesOf(response);
-    return found.length > 0 ? [`${status} ${found.map((code) => `\`${code}\``).join(' or ')}`] : [];
-  });
-  if (codes.length === 0) return;
-  operation.description = [operation.description, `Error codes: ${codes.join(', ')}.`].filter(Boolean).join('\n\n');
-}
-
-function codesOf(response: ResponseObject): string[] {
-  if (response === undefined || '$ref' in response) return [];
-  const examples = Object.values(response.content?.['application/json']?.examples ?? {});
-  const codes = examples.map((example) => (example as { value?: { errorCode?: string } }).value?.errorCode);
-  return [...new Set(codes.filter((code) => code !== undefined))];
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { type CanActivate, type ExecutionContext, Injectable, type OnModuleInit } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import { type CanActivate, type ExecutionContext, Injectable, Module } from '@nestjs/common';
+import { APP_GUARD, Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { subjectOf } from '../auth/principal.js';
@@ -9,36 +9,34 @@ import type { Config } from '../config/config.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { clientKey, type HttpCall, httpCallOf } from '../http/messages/request.js';
-import { Limit, SharedCounts } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
+import { RequestCounts, SharedCounts } from './request-counts.js';
+
+type Limits = Config['rateLimit'];
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
 
-/** Counts the requests of each subject that have no complete response yet, in this process. */
+/** The requests of each subject that have no complete response yet, in this process. */
 class RequestsInProgress {
-  /** Maximum number of requests of one subject; `undefined` for no limit. */
-  most?: number;
-  private readonly counts = new Map<string, number>();
-  private readonly counted = new WeakSet<ServerResponse>();
+  private readonly responses = new Map<string, Set<ServerResponse>>();
 
   /**
    * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.
+   * @param most requests of one subject
    * @throws {ApiError} 429 if the subject has too many requests in progress
    */
-  add(subject: string, response: ServerResponse): void {
-    if (this.most === undefined || response.closed || this.counted.has(response)) return;
-    const count = this.counts.get(subject) ?? 0;
-    if (count >= this.most) throw rateLimited(`This subject has ${count} requests in progress; wait for a response`, 1);
-    this.counts.set(subject, count + 1);
-    this.counted.add(response);
-    response.once('close', () => this.remove(subject));
-  }
-
-  private remove(subject: string): void {
-    const left = this.counts.get(subject)! - 1;
-    if (left > 0) this.counts.set(subject, left);
-    else this.counts.delete(subject);
+  add(subject: string, response: ServerResponse, most: number): void {
+    const open = this.responses.get(subject) ?? new Set();
+    if (response.closed || open.has(response)) return;
+    if (open.size >= most) {
+      throw rateLimited(`This subject has ${open.size} requests in progress; wait for a response`, 1);
+    }
+    this.responses.set(subject, open.add(response));
+    response.once('close', () => {
+      open.delete(response);
+      if (open.size === 0) this.responses.delete(subject);
+    });
   }
 }
 
@@ -49,52 +47,25 @@ class RequestsInProgress {
  * change while the service runs.
  */
 @Injectable()
-export class RateLimitGuard implements CanActivate, OnModuleInit {
+export class RateLimitGuard implements CanActivate {
   private readonly inProgress = new RequestsInProgress();
-  private readonly counts =
-    this.live.current.rateLimit.store === 'database' ? new SharedCounts(this.dataSource) : undefined;
-  private hasLimits = false;
-  /** The limits of each class of routes, in the order in which they are checked. */
-  private limits: Readonly<Record<RouteClass, readonly Limit[]>> = { read: [], write: [], list: [] };
+  private readonly counts: RequestCounts;
 
   constructor(
     private readonly live: LiveConfig,
-    private readonly dataSource: DataSource,
+    dataSource: DataSource,
     private readonly reflector: Reflector,
-  ) {}
-
-  onModuleInit(): Promise<void> {
-    return this.live.onChange(({ rateLimit }) => {
-      const limitsOf = (routeClass: RouteClass): Limit[] => this.limitsOf(routeClass, rateLimit);
-      this.limits = { read: limitsOf('read'), write: limitsOf('write'), list: limitsOf('list') };
-      this.inProgress.most = rateLimit.inProgress;
-      this.hasLimits = rateLimit.inProgress !== undefined || Object.values(this.limits).flat().length > 0;
-    });
+  ) {
+    const isShared = live.current.rateLimit.store === 'database';
+    this.counts = new RequestCounts(isShared ? new SharedCounts(dataSource) : undefined);
   }
 
-  canActivate(context: ExecutionContext): true | Promise<true> {
-    if (!this.hasLimits) return true;
-    const call = httpCallOf(context);
-    return call === undefined || this.countOrDelay(call, context);
-  }
-
-  /** The limit of the subject comes first: requests beyond it do not count for the address. */
-  private limitsOf(routeClass: RouteClass, { window, ...limits }: Config['rateLimit']): Limit[] {
-    return (['subject', 'address'] as const).flatMap((counted) => {
-      const most = limits[counted][routeClass];
-      if (most === undefined) return [];
-      const name = `${counted}-${routeClass}`;
-      // An unchanged limit keeps its counts.
-      const same = this.limits[routeClass].find(
-        (old) => old.name === name && old.requests === most && old.window === window,
-      );
-      return same ?? new Limit(counted, name, most, window, this.counts);
-    });
-  }
-
-  private async countOrDelay(call: HttpCall, context: ExecutionContext): Promise<true> {
+  async canActivate(context: ExecutionContext): Promise<true> {
+    const { rateLimit } = this.live.current;
+    const call = hasLimits(rateLimit) ? httpCallOf(context) : undefined;
+    if (call === undefined) return true;
     try {
-      await this.count(call, routeClassOf(this.reflector, context, call.request.method));
+      await this.count(call, routeClassOf(this.reflector, context, call.request.method), rateLimit);
       return true;
     } catch (error) {
       // A random time, so that rejected clients do not all repeat together.
@@ -103,27 +74,33 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     }
   }
 
-  /** @throws {ApiError} 429 */
-  private async count({ request, reply }: HttpCall, routeClass: RouteClass): Promise<void> {
+  /**
+   * Counts a request and describes its limits in the response (draft-ietf-httpapi-ratelimit-headers-10). The limit of the
+   * subject comes first: requests beyond it do not count for the address.
+   * @throws {ApiError} 429
+   */
+  private async count({ request, reply }: HttpCall, routeClass: RouteClass, limits: Limits): Promise<void> {
+    const { inProgress, window } = limits;
     const subject = request.user === undefined ? undefined : subjectOf(request);
-    if (subject !== undefined) this.inProgress.add(subject, reply.raw);
-    for (const limit of this.limits[routeClass]) {
-      const key = limit.counted === 'subject' ? subject : clientKey(request);
-      if (key !== undefined) await check(limit, key, reply);
+    if (subject !== undefined && inProgress !== undefined) this.inProgress.add(subject, reply.raw, inProgress);
+    for (const counted of ['subject', 'address'] as const) {
+      const key = counted === 'subject' ? subject : clientKey(request);
+      const most = limits[counted][routeClass];
+      if (key === undefined || most === undefined) continue;
+      const policy = `${counted}-${routeClass}`;
+      const { isExceeded, remaining, seconds } = await this.counts.add(policy, key, most, window);
+      append(reply, 'ratelimit-policy', `"${policy}";q=${most};w=${window}`);
+      append(reply, 'ratelimit', `"${policy}";r=${remaining};t=${seconds}`);
+      if (isExceeded) throw tooManyRequests(counted, most, window, seconds);
     }
   }
 }
 
-/**
- * Counts a request and describes the limit in the response (draft-ietf-httpapi-ratelimit-headers-10).
- * @throws {ApiError} 429
- */
-async function check(limit: Limit, key: string, reply: FastifyReply): Promise<void> {
-  const { counted, name, requests, window } = limit;
-  const { isExceeded, remaining, seconds } = await limit.count(key);
-  append(reply, 'ratelimit-policy', `"${name}";q=${requests};w=${window}`);
-  append(reply, 'ratelimit', `"${name}";r=${remaining};t=${seconds}`);
-  if (isExceeded) throw tooManyRequests(counted, requests, window, seconds);
+@Module({ providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }] })
+export class RateLimitModule {}
+
+function hasLimits({ inProgress, subject, address }: Limits): boolean {
+  return [inProgress, ...Object.values(subject), ...Object.values(address)].some((limit) => limit !== undefined);
 }
 
 /** Appends to a list of structured fields (RFC 9651). */

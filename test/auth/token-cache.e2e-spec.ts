@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { TokenCache, TokenVerifier } from '../../src/auth/token-verifier.js';
+import { newTokenCache, TokenVerifier } from '../../src/auth/token-verifier.js';
 import { expectError } from '../support/expect-error.js';
 import { projectModule } from '../support/faults/preloaded.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
@@ -71,7 +71,7 @@ const BOUND = 4 * 1024 * 1024;
 
 /** Prints, for each kind of token, the bytes that a full cache takes and estimates. A large heap like jest's is slow to measure. */
 const MEASURES = `
-  import { TokenCache } from '${projectModule('dist/src/auth/token-verifier.js')}';
+  import { newTokenCache } from '${projectModule('dist/src/auth/token-verifier.js')}';
   const heapUsed = () => {
     for (let round = 0; round < 3; round++) gc();
     return process.memoryUsage().heapUsed;
@@ -95,24 +95,24 @@ const MEASURES = `
     'with claims beyond Latin-1': (index) => entry(index, numbered(100, 'scope-of-length-').join(' ') + ' 🍪'),
   };
   const measured = Object.entries(kinds).map(([kind, make]) => {
-    const cache = new TokenCache(${BOUND});
+    const cache = newTokenCache(${BOUND});
     const before = heapUsed();
     let index = 0;
     // Some hundred entries more than fit, so that the oldest are evicted.
     for (let tooMany = 0; tooMany < 300; index++) {
-      const { bytes } = cache;
+      const { calculatedSize: bytes } = cache;
       cache.set(...make(index));
-      if (cache.bytes <= bytes) tooMany++;
+      if (cache.calculatedSize <= bytes) tooMany++;
     }
     const taken = heapUsed() - before;
     const [oldest, newest] = [0, index - 1].map((each) => cache.get(make(each)[0]) !== undefined);
-    return { kind, taken, estimated: cache.bytes, oldest, newest };
+    return { kind, taken, estimated: cache.calculatedSize, oldest, newest };
   });
   console.log(JSON.stringify(measured));`;
 
 describe('the cache of verified tokens', () => {
-  const entry = (token: string, expiresIn = 3600) => {
-    const principal = { subject: token, scopes: new Set(['cookies:read']), expiresAt: Date.now() / 1000 + expiresIn };
+  const entry = (token: string) => {
+    const principal = { subject: token, scopes: new Set(['cookies:read']), expiresAt: Date.now() / 1000 + 3600 };
     return [token, principal] as const;
   };
 
@@ -129,7 +129,7 @@ describe('the cache of verified tokens', () => {
   });
 
   it('evicts the least recently used tokens', () => {
-    const cache = new TokenCache(BOUND);
+    const cache = newTokenCache(BOUND);
     cache.set(...entry('used'));
     for (let index = 1; index < 10_000; index++) {
       cache.set(...entry(`token ${index}`));
@@ -139,19 +139,12 @@ describe('the cache of verified tokens', () => {
   });
 
   it('does not cache a token that is very long or has very many scopes, and keeps the others', () => {
-    const cache = new TokenCache(BOUND);
+    const cache = newTokenCache(BOUND);
     cache.set(...entry('other'));
     const scopes = new Set(Array.from({ length: 1000 }, (_, index) => String(index)));
     cache.set(...entry('x'.repeat(10_000)));
     cache.set('of many scopes', { ...entry('of many scopes')[1], scopes });
     for (const token of ['x'.repeat(10_000), 'of many scopes']) expect(cache.get(token)).toBeUndefined();
     expect(cache.get('other')).toMatchObject({ subject: 'other' });
-  });
-
-  it('forgets a token that has expired', () => {
-    const cache = new TokenCache(BOUND);
-    cache.set(...entry('expired', -1));
-    expect(cache.get('expired')).toBeUndefined();
-    expect(cache.bytes).toBe(0);
   });
 });

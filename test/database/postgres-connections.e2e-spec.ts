@@ -322,7 +322,7 @@ describePostgres('a response to COMMIT that is lost', () => {
     const headers = { 'idempotency-key': 'lost' };
     const lost = await client.post({ ...COOKIE, wish: 'keyed' }, headers);
     expect([lost.status, lost.body.errorCode, lost.headers.get('retry-after')]).toEqual([503, 'OUTCOME_UNKNOWN', '1']);
-    expect(lost.body.message).toMatch(/Repeat the request with the same Idempotency-Key/);
+    expect(lost.body.message).toMatch(/with an Idempotency-Key can be repeated without a look/);
     proxy.loseResponseTo(undefined);
     const repeated = await client.post({ ...COOKIE, wish: 'keyed' }, headers);
     expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([201, 'true']);

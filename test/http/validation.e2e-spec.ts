@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
 import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsArray,
@@ -490,43 +490,3 @@ describe('a start with a handler that could not be validated', () => {
     expect(error?.message).toMatch(message);
   });
 });
-
-@Controller('closed')
-class ClosedController {
-  @Get()
-  list(): string[] {
-    return [];
-  }
-
-  @Get('open')
-  @Public()
-  open(): string[] {
-    return [];
-  }
-}
-
-@Module({ controllers: [ClosedController] })
-class ClosedModule {}
-
-it('the start warns of a route without @Scopes and @Public, with the name of its handler', async () => {
-  const warnings: string[] = [];
-  await using service = await startService({ LOG_LEVEL: 'warn' }, [ClosedModule, loggingTo(warnings)]);
-  const client = await Client.of(service);
-  expectError(await client.get('/closed'), 403, 'FORBIDDEN');
-  expect((await client.get('/closed/open')).status).toBe(200);
-  const about = warnings.filter((text) => text.includes('@Scopes'));
-  expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
-});
-
-/** A module that collects warnings. It replaces the logger in `onModuleInit`, after the service has set its own. */
-function loggingTo(warnings: string[]): Type {
-  @Module({})
-  class LogModule {
-    onModuleInit(): void {
-      const ignore = () => {};
-      const warn = (message: unknown) => void warnings.push(String(message));
-      Logger.overrideLogger({ log: ignore, error: ignore, warn });
-    }
-  }
-  return LogModule;
-}

@@ -187,15 +187,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(OPERATIONS)(
-    'lists every error code of the platform that %s %s returns in its description',
-    (method, path) => {
-      const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
-      const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
-      if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
-      expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
-    },
-  );
+  it.each(OPERATIONS)('has an example with every error code of the platform that %s %s returns', (method, path) => {
+    const listed = described.errorCodes(method.toUpperCase(), path);
+    const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
+    if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
+    expect(listed).toEqual(expect.arrayContaining(codes));
+  });
 
   it('has one schema for each enum, to which everything else refers', () => {
     const { CookieFlavor, CookieSize, CookieSort } = document.components.schemas;

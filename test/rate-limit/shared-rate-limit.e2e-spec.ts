@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { SharedCounts } from '../../src/rate-limit/limit.js';
+import { SharedCounts } from '../../src/rate-limit/request-counts.js';
 import { databaseUrlFor } from '../support/engine.js';
 import { Client, type Service, startService } from '../support/service.js';
 

@@ -26,6 +26,13 @@ export class OpenApiDocument {
     return this.json.paths[path]?.[method.toLowerCase()];
   }
 
+  /** The error codes in the examples of an operation. */
+  errorCodes(method: string, path: string): string[] {
+    return Object.values<any>(this.operation(method, path).responses)
+      .flatMap(({ content }) => Object.values<any>(content?.['application/json']?.examples ?? {}))
+      .flatMap(({ value }) => value?.errorCode ?? []);
+  }
+
   /** The referenced schema, or the schema itself. */
   resolve(schema: any): any {
     return schema.$ref === undefined ? schema : this.json.components.schemas[schema.$ref.split('/').at(-1)];

@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
 import { HttpException, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { DataSource } from 'typeorm';
 import type { ConstraintViolation } from '../../database/constraint-violation.js';
-import { engineOf } from '../../database/engine.js';
 import {
   DatabaseUnavailableError,
   DiskFullError,
@@ -14,10 +12,9 @@ import { Outage } from '../../logging/outage.js';
 import { originOfRequest, routeOf } from '../messages/request.js';
 
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
-const OUTAGE_INTERVAL = 60_000;
-const OVERLOAD_INTERVAL = 10_000;
-/** Milliseconds between two checks whether the database is back. */
-const RECONNECT_INTERVAL = 1000;
+const INTERVAL = 10_000;
+/** The same for problems that last until an operator acts. */
+const LONG_INTERVAL = 60_000;
 
 /**
  * Logs expected rejections: 503, and 507 because of a full disk. The first rejection is logged with its cause, without
@@ -29,30 +26,17 @@ export class ErrorLog implements OnApplicationShutdown {
   private readonly diskFull = this.outage(
     'error',
     'The volume of the database is full; delete records or enlarge the volume',
-    OUTAGE_INTERVAL,
+    LONG_INTERVAL,
   );
-  private readonly overload = this.outage('warn', 'Requests are rejected with 503', OVERLOAD_INTERVAL);
-  private readonly unavailable: Readonly<Record<UnavailableKind, Outage<string>>>;
-
-  constructor(dataSource: DataSource) {
-    const damaged = 'The database is damaged; run: cli doctor, and restore it from a backup';
-    this.unavailable = {
-      busy: this.overload,
-      damaged: this.outage('error', damaged, OUTAGE_INTERVAL),
-      unreachable: new Outage<string>({
-        interval: RECONNECT_INTERVAL,
-        onStart: (rejection) => this.logger.error(`The database cannot be reached: ${rejection}`),
-        onEnd: ({ count, milliseconds }) => {
-          const seconds = (milliseconds / 1000).toFixed(1);
-          this.logger.log(`The database is back after ${seconds} s, in which ${count} requests were rejected`);
-        },
-        isOver: async () => {
-          await engineOf(dataSource).check();
-          return true;
-        },
-      }),
-    };
-  }
+  private readonly unavailable: Readonly<Record<UnavailableKind, Outage<string>>> = {
+    busy: this.outage('warn', 'Requests are rejected with 503', INTERVAL),
+    damaged: this.outage(
+      'error',
+      'The database is damaged; run: cli doctor, and restore it from a backup',
+      LONG_INTERVAL,
+    ),
+    unreachable: this.outage('error', 'The database cannot be reached', INTERVAL),
+  };
 
   /**
    * Logs a request that is rejected with 503 or 507.
@@ -92,7 +76,7 @@ export class ErrorLog implements OnApplicationShutdown {
   private outageOf(error: unknown): Outage<string> | undefined {
     if (error instanceof DiskFullError) return this.diskFull;
     if (error instanceof DatabaseUnavailableError) return this.unavailable[error.kind];
-    return error instanceof HttpException && error.getStatus() === 503 ? this.overload : undefined;
+    return error instanceof HttpException && error.getStatus() === 503 ? this.unavailable.busy : undefined;
   }
 
   private outage(level: 'error' | 'warn', problem: string, interval: number): Outage<string> {
@@ -101,6 +85,12 @@ export class ErrorLog implements OnApplicationShutdown {
       interval,
       onStart: (rejection) => this.logger[level](`${problem}: ${rejection}`),
       onRepeat: (repeats) => this.logger[level](`${problem}: ${repeats} more requests in ${seconds} s`),
+      onEnd: ({ count, milliseconds }) => {
+        const total = Math.round(milliseconds / 1000);
+        this.logger.log(
+          `${problem}: over after ${total} s, the last ${seconds} s without a rejection; ${count} in all`,
+        );
+      },
     });
   }
 }

@@ -19,9 +19,6 @@ export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request. ' +
   'A POST with an Idempotency-Key can be repeated without a look';
 
-const OUTCOME_UNKNOWN_WITH_KEY =
-  'The storage did not confirm the change: it may have been made or not. Repeat the request with the same Idempotency-Key';
-
 /**
  * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here
  * (for other libraries see `error.filter.ts`). Any other error is a 500 without details.
@@ -59,16 +56,13 @@ function toApiError(error: unknown): ApiError {
   if (error instanceof DatabaseUnavailableError) {
     return overloaded('The storage cannot be reached at the moment; try again');
   }
-  if (error instanceof OutcomeUnknownError) return outcomeUnknown(error);
+  if (error instanceof OutcomeUnknownError) {
+    // Without a key, a repetition could make the change twice.
+    const headers = error.isRepeatable ? { 'retry-after': '1' } : undefined;
+    return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN, { headers });
+  }
   if (error instanceof EntityNotFoundError) return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   return error instanceof HttpException ? fromException(error) : standardError(500);
-}
-
-/** 503 for an unknown outcome; without a key it has no Retry-After, since a repetition could make the change twice. */
-function outcomeUnknown({ isRepeatable }: OutcomeUnknownError): ApiError {
-  if (!isRepeatable) return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
-  const headers = { 'retry-after': '1' };
-  return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN_WITH_KEY, { headers });
 }
 
 /** The statuses of parser errors other than 400, by the codes of llhttp and of Node. */

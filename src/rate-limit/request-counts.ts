@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { DataSource } from 'typeorm';
+
+/** Keys of all limits that are kept in memory. The key that has been idle longest is removed for a new one. */
+const MOST_KEYS = 100_000;
+
+/** Requests between two deletions of expired counts; each deletes up to twice as many, so that the table shrinks. */
+const PRUNE_EACH = 500;
+
+interface Count {
+  /** Requests of a key in its window. */
+  requests: number;
+  /** End of the window, in milliseconds since 1970. */
+  endsAt: number;
+}
+
+/** Counts the requests of subjects and addresses. */
+export class RequestCounts {
+  private readonly counts = new LRUCache<string, Count>({ max: MOST_KEYS });
+
+  /** @param shared counts of all processes; absent if this process counts for itself */
+  constructor(private readonly shared?: SharedCounts) {}
+
+  /**
+   * Counts a request of a subject or an address, in the database, or here while the database fails. A key over its limit
+   * is counted here, without a statement.
+   * @param policy name of the limit
+   * @param most requests in a window
+   * @param window in seconds
+   */
+  async add(policy: string, subjectOrAddress: string, most: number, window: number) {
+    // A hash, because a subject may be long, and the table should have no names of users.
+    const key = `${policy} ${createHash('sha256').update(subjectOrAddress).digest('base64url')}`;
+    const milliseconds = window * 1000;
+    const count = this.current(key, milliseconds);
+    const isExceeded = count.requests > most;
+    const shared = isExceeded ? undefined : await this.shared?.add(key, milliseconds).catch(() => undefined);
+    Object.assign(count, shared ?? { requests: count.requests + 1 });
+    const seconds = Math.ceil((count.endsAt - Date.now()) / 1000);
+    return {
+      isExceeded: count.requests > most,
+      remaining: Math.max(most - count.requests, 0),
+      /** Whole seconds until the window ends. The clock of another process may be a little ahead. */
+      seconds: Math.min(window, Math.max(1, seconds)),
+    };
+  }
+
+  /** The count of a key. The first request begins its window. */
+  private current(key: string, window: number): Count {
+    const count = this.counts.get(key);
+    if (count !== undefined && count.endsAt > Date.now()) return count;
+    const first = { requests: 0, endsAt: Date.now() + window };
+    this.counts.set(key, first);
+    return first;
+  }
+}
+
+/** Counts requests in the table `rate_limits`, so that all processes and replicas on the database have one count. */
+export class SharedCounts {
+  private added = 0;
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * Counts one request. The first request of a key begins its window.
+   * @param window in milliseconds
+   */
+  async add(key: string, window: number): Promise<Count> {
+    const now = Date.now();
+    const [row] = await this.dataSource.sql<[{ requests: number; ends_at: number }]>`
+      INSERT INTO rate_limits (key, requests, ends_at) VALUES (${key}, 1, ${now + window})
+      ON CONFLICT (key) DO UPDATE SET
+        requests = CASE WHEN rate_limits.ends_at <= ${now} THEN 1 ELSE rate_limits.requests + 1 END,
+        ends_at = CASE WHEN rate_limits.ends_at <= ${now} THEN excluded.ends_at ELSE rate_limits.ends_at END
+      RETURNING requests, ends_at`;
+    this.added += 1;
+    if (this.added % PRUNE_EACH === 0) void this.prune(now).catch(() => {});
+    return { requests: row.requests, endsAt: row.ends_at };
+  }
+
+  /** Deletes expired counts. */
+  private async prune(now: number): Promise<void> {
+    // The outer condition is for PostgreSQL: meanwhile, another process may have begun a new window.
+    await this.dataSource.sql`DELETE FROM rate_limits WHERE ends_at <= ${now} AND key IN
+      (SELECT key FROM rate_limits WHERE ends_at <= ${now} LIMIT ${2 * PRUNE_EACH})`;
+  }
+}
