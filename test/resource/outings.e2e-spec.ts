@@ -327,9 +327,7 @@ describe('REQUIRE_IF_MATCH', () => {
     service = await startService(environment, [OutingsModule], [new CreateOutings1790000400000()]);
     const client = await Client.of(service, { scope: SCOPE });
     const { id: sleighId } = (await client.request('POST', '/sleighs', { body: { seats: 4 } })).body;
-    const { body, headers } = await client.request('POST', '/outings', {
-      body: { sleighId, guests: 2, ...period() },
-    });
+    const { body, headers } = await client.request('POST', '/outings', { body: { sleighId, guests: 2, ...period() } });
     const cancel = (ifMatch?: string) =>
       client.request('POST', `/outings/${body.id}/cancel`, { headers: ifMatch ? { 'if-match': ifMatch } : {} });
     expect((await cancel()).status).toBe(428);

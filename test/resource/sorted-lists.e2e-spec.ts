@@ -37,11 +37,7 @@ const reading = (values: Partial<Values> = {}): Values => ({
   ...values,
 });
 
-const RANGES = {
-  level: { from: 1, to: 900 },
-  takenAt: { to: new Date() },
-  price: { from: '1', to: '900' },
-};
+const RANGES = { level: { from: 1, to: 900 }, takenAt: { to: new Date() }, price: { from: '1', to: '900' } };
 
 /** `null` in the type of the entity's property. */
 const NEVER = null as unknown as Date;
