@@ -50,11 +50,14 @@ describe('the OpenAPI document', () => {
     document = described.json;
     await driveProtocolErrors();
     await driveLateRequests();
-    await driveMaintenance();
-    await driveRateLimits();
-    await driveFullStorage();
-    await driveFullVolume();
-    await driveBrokenDatabases();
+    await driveWith({ MAINTENANCE: 'true' });
+    const limits = { RATE_LIMIT_SUBJECT_READ: '10', RATE_LIMIT_SUBJECT_WRITE: '10', RATE_LIMIT_SUBJECT_LIST: '10' };
+    await driveWith(limits, OPERATIONS, undefined, 11);
+    await driveWith({ COOKIES_CAPACITY: '0' }, [['post', '/cookies']]);
+    await driveWith({}, [['post', '/cookies'], ...WRITES_OF_A_RECORD], leaveNoRoom);
+    for (const harm of [dropTables, overwrite]) {
+      await driveWith({}, OPERATIONS, ({ folder }) => harm(join(folder, 'cookies.sqlite')));
+    }
   });
 
   afterAll(() => ordinary.stop());
@@ -98,43 +101,21 @@ describe('the OpenAPI document', () => {
     });
   }
 
-  async function driveRateLimits(): Promise<void> {
-    const limits = { RATE_LIMIT_SUBJECT_READ: '10', RATE_LIMIT_SUBJECT_WRITE: '10', RATE_LIMIT_SUBJECT_LIST: '10' };
-    await onServiceWith(limits, async (client) => {
-      for (const operation of OPERATIONS) {
-        for (let request = 0; request < 11; request++) await drive(client, operation);
+  /** Drives operations on a service with other settings, or with a problem that `prepare` makes. */
+  async function driveWith(
+    environment: Environment,
+    operations = OPERATIONS,
+    prepare: (service: Service) => void = () => {},
+    requests = 1,
+  ): Promise<void> {
+    await onServiceWith(environment, async (client, service) => {
+      // The record of the operations; rejected in maintenance and by a capacity of 0.
+      await client.post(COOKIE);
+      prepare(service);
+      for (const operation of operations) {
+        for (let request = 0; request < requests; request++) await drive(client, operation);
       }
     });
-  }
-
-  async function driveMaintenance(): Promise<void> {
-    await onServiceWith({ MAINTENANCE: 'true' }, async (client) => {
-      for (const operation of OPERATIONS) await drive(client, operation);
-    });
-  }
-
-  async function driveFullStorage(): Promise<void> {
-    await onServiceWith({ COOKIES_CAPACITY: '0' }, async (client) => {
-      await drive(client, ['post', '/cookies']);
-    });
-  }
-
-  async function driveFullVolume(): Promise<void> {
-    await onServiceWith({}, async (client, service) => {
-      await client.post(COOKIE);
-      leaveNoRoom(service);
-      for (const operation of [['post', '/cookies'] as const, ...WRITES_OF_A_RECORD]) await drive(client, operation);
-    });
-  }
-
-  async function driveBrokenDatabases(): Promise<void> {
-    for (const harm of [dropTables, overwrite]) {
-      await onServiceWith({}, async (client, { folder }) => {
-        await client.post(COOKIE);
-        harm(join(folder, 'cookies.sqlite'));
-        for (const operation of OPERATIONS) await drive(client, operation);
-      });
-    }
   }
 
   it('is valid OpenAPI 3', async () => {
