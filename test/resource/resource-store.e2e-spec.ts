@@ -231,6 +231,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     snapshot.close();
   });
 
+  it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => samples.create(sample())));
+    const names = results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.name));
+    expect(names.sort()).toEqual(['StorageFullError', 'StorageFullError', 'stored', 'stored', 'stored']);
+    expect((await samples.usage()).count).toBe(3);
+  });
+
   /** `If-Match` with the ETag of a version. */
   const only = (version: Version): Preconditions => new Preconditions(etagOf(version), undefined);
   const STALE = /^The record has changed/;
