@@ -85,6 +85,12 @@ describeInBrowser('the admin page', () => {
 
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const dialog = () => page.getByRole('dialog');
+  /** Fills the form of a cookie. */
+  const fillIn = async (wish = ''): Promise<void> => {
+    await dialog().getByLabel('flavor').selectOption('vanilla');
+    await dialog().getByLabel('size').selectOption('small');
+    if (wish !== '') await dialog().getByLabel('wish').fill(wish);
+  };
   const rows = (): Promise<string[]> =>
     page.evaluate(
       "[...document.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent).join('\\t'))",
@@ -153,8 +159,7 @@ describeInBrowser('the admin page', () => {
   it('creates a record, and shows which properties are wrong', async () => {
     await visit('/cookies');
     await button('Add a cookie').click();
-    await dialog().getByLabel('flavor').selectOption('vanilla');
-    await dialog().getByLabel('size').selectOption('small');
+    await fillIn();
     await button('Save').click();
     await dialog().getByText('/wish: must be a text of 1 to 255 characters').waitFor();
     expect(await dialog().getByLabel('wish').getAttribute('aria-invalid')).toBe('true');
@@ -238,9 +243,7 @@ describeInBrowser('the admin page', () => {
     await open({}, proxy.url, path);
     await visit('/cookies?sort=-id');
     await button('Add a cookie').click();
-    await dialog().getByLabel('flavor').selectOption('vanilla');
-    await dialog().getByLabel('size').selectOption('small');
-    await dialog().getByLabel('wish').fill(`Behind ${path}`);
+    await fillIn(`Behind ${path}`);
     await button('Save').click();
     await page.waitForURL(/#\/cookies\/\d+$/);
     expect(await read(new URL(page.url()).hash.slice(1))).toMatchObject({ wish: `Behind ${path}` });
@@ -283,11 +286,8 @@ describeInBrowser('the admin page', () => {
     await tabTo('Save');
     await keyboard.press('Enter');
     await page.waitForURL(/#\/cookies\/\d+$/);
-    expect(await read(new URL(page.url()).hash.slice(1))).toMatchObject({
-      flavor: 'vanilla',
-      size: 'large',
-      wish: 'By keyboard',
-    });
+    const expected = { flavor: 'vanilla', size: 'large', wish: 'By keyboard' };
+    expect(await read(new URL(page.url()).hash.slice(1))).toMatchObject(expected);
   });
 
   it('fits into narrow and wide windows without a horizontal scroll bar, dark and light', async () => {
@@ -340,9 +340,7 @@ describeInBrowser('the admin page', () => {
     await visit('/cookies');
     const before = (await read('/cookies')).length;
     await button('Add a cookie').click();
-    await dialog().getByLabel('flavor').selectOption('vanilla');
-    await dialog().getByLabel('size').selectOption('small');
-    await dialog().getByLabel('wish').fill('Once');
+    await fillIn('Once');
     // The record is stored, and its response is lost.
     await page.route(
       '**/cookies',

@@ -107,11 +107,6 @@ describe.each(['rsa', 'ec', 'ed25519'] as const)('with JWT_PUBLIC_KEY of kind %s
     expectInvalidToken(await list(service, jws({ alg: 'none' }, accepted(), unsigned)));
     expectInvalidToken(await list(service, jws(HS256, accepted())));
   });
-
-  it.each([{ aud: 'elsewhere' }, { iss: 'https://evil.example/' }])('a token with %j is 401', async (changes) => {
-    const [[alg, signature]] = good as [[string, Signature]];
-    expectInvalidToken(await list(service, jws({ alg }, { ...accepted(), ...changes }, signature)));
-  });
 });
 
 describe('keys from files', () => {
@@ -158,9 +153,8 @@ describe('two keys at a time', () => {
       const options = { subject: 'alice', expiresIn: 60 };
       const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
       const [header, payload, signature] = signed.split('.') as [string, string, string];
-      expect(hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`).toString('base64url')).toBe(
-        signature,
-      );
+      const expected = hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`);
+      expect(expected.toString('base64url')).toBe(signature);
     }
   });
 });

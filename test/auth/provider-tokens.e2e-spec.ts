@@ -143,12 +143,11 @@ describe('with JWT_ISSUERS of seven issuers, and JWT_SECRET', () => {
     keySet = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
     await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve));
     const jwksUri = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/keys`;
-    const issuers = Object.values(PROVIDERS).map(({ issuer, audience, scopeClaim }) => ({
-      issuer,
-      audience,
-      scopeClaim,
-      jwksUri,
-    }));
+    const issuers = Object.values(PROVIDERS).map(
+      ({ header: _header, payload: _payload, other: _other, ...settings }) => {
+        return { ...settings, jwksUri };
+      },
+    );
     service = await startService({ JWT_SECRET: SECRET, JWT_ISSUERS: JSON.stringify(issuers) });
   });
 

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { newTokenCache, TokenVerifier } from '../../src/auth/token-verifier.js';
-import { expectError } from '../support/expect-error.js';
 import { projectModule } from '../support/faults/preloaded.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { Client, type Service, startService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws, list } from './jws.js';
 
 describe('a token that was accepted before', () => {
@@ -57,12 +56,6 @@ describe('a token that was accepted before', () => {
     );
     const answers = await Promise.all(clients.map((client) => client.get('/cookies')));
     expect(answers.map(({ status }) => status)).toEqual(clients.map((_, index) => (index % 2 === 0 ? 200 : 403)));
-  });
-
-  it('still needs the scope of each route', async () => {
-    const reader = Client.bearing(service, jws(HS256, claims({ scope: 'cookies:read' })));
-    expect((await reader.get('/cookies')).status).toBe(200);
-    expectError(await reader.post(COOKIE), 403, 'INSUFFICIENT_SCOPE');
   });
 });
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   cpSync,
@@ -21,7 +20,6 @@ import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { isOneOf } from '../../src/resource/resource-entity.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
-import { SmallVolume } from '../support/faults/small-volume.js';
 import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
 import {
   type Answer,
@@ -32,6 +30,7 @@ import {
   startService,
   temporaryFolder,
 } from '../support/service.js';
+import { endedWith } from './ended-with.js';
 
 const startOn = (folder: string): Promise<Service> =>
   startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
@@ -86,7 +85,7 @@ describe('cli backup and restore', () => {
     const { code, stderr } = await run(folder, ['backup', 'new.sqlite']);
     over = true;
     await writing;
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('and checked it') });
+    expect({ code, stderr }).toMatchObject(endedWith(0, 'and checked it'));
     expect(posted).toBeGreaterThan(0);
     expect(readdirSync(folder).filter((name) => name.startsWith('new'))).toEqual(['new.sqlite']);
     const read = (pragma: string) => inDatabase(folder, (copy) => copy.pragma(pragma, { simple: true }), 'new.sqlite');
@@ -102,11 +101,7 @@ describe('cli backup and restore', () => {
     expect(await run(folder, ['backup', 'nowhere/backup.sqlite'])).toMatchObject({ code: 1 });
     const before = readFileSync(join(folder, 'backup.sqlite'));
     inDatabase(folder, (broken) => broken.exec("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'"));
-    const { code, stderr } = await run(folder, ['backup', 'backup.sqlite']);
-    expect({ code, stderr }).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('counts 301 cookies and holds'),
-    });
+    expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject(endedWith(1, 'counts 301 cookies and holds'));
     expect(readFileSync(join(folder, 'backup.sqlite')).equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   });
@@ -115,7 +110,7 @@ describe('cli backup and restore', () => {
     const before = epoch();
     await run(folder, ['import', 'cookies'], { input: lines(5, 301) });
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Restored 300 cookies') });
+    expect({ code, stderr }).toMatchObject(endedWith(0, 'Restored 300 cookies'));
     // Checked before a connection opens the database, which would remove these files.
     expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
     expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
@@ -154,18 +149,19 @@ describe('cli backup and restore', () => {
 
   it('rejects a restore while a service has the database open', async () => {
     const service = await startOn(folder);
-    const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
-    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/is in use\. Stop the service/) });
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
     await service.stop();
     expect(countsOf(folder)).toEqual({ count: 301, used: 301 });
     expect(readdirSync(folder).filter((name) => /restoring|before/.test(name))).toEqual([]);
   });
 
+  const bySql = (sql: string) => () => tamper((db) => db.exec(sql));
+
   it.each<[string, () => void, RegExp]>([
     [
       'no SQLite database',
-      () => writeFileSync(join(folder, 'backup.sqlite'), 'no database'.repeat(1000)),
+      () => writeFileSync(join(folder, 'backup.sqlite'), 'x'.repeat(9999)),
       /not a SQLite database/,
     ],
     [
@@ -184,32 +180,28 @@ describe('cli backup and restore', () => {
     ],
     [
       'a newer schema',
-      () => tamper((db) => db.exec(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9000000000000')`)),
+      bySql(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9000000000000')`),
       /migrations Later9000000000000 of a newer version/,
     ],
-    ['a wrong counter', () => tamper((db) => db.exec('UPDATE storage SET used = 301')), /counts 301 .* holds 300/],
-    [
-      'no counter',
-      () => tamper((db) => db.exec("DELETE FROM storage WHERE resource = 'cookies'")),
-      /no row for cookies/,
-    ],
+    ['a wrong counter', bySql('UPDATE storage SET used = 301'), /counts 301 .* holds 300/],
+    ['no counter', bySql("DELETE FROM storage WHERE resource = 'cookies'"), /no row for cookies/],
     [
       'a BLOB for a wish',
-      () => tamper((db) => db.exec("UPDATE cookies SET wish = x'00ff' WHERE id = 7")),
+      bySql("UPDATE cookies SET wish = x'00ff' WHERE id = 7"),
       /backup\.sqlite cannot be restored: no list could show its records: .*BLOB/,
     ],
-    ['no cookies', () => tamper((db) => db.exec('DROP TABLE cookies')), /no table cookies/],
+    ['no cookies', bySql('DROP TABLE cookies'), /no table cookies/],
     [
       'text in UTF-16',
       () => {
         rmSync(join(folder, 'backup.sqlite'));
-        tamper((db) => db.exec(`PRAGMA encoding = 'UTF-16'; CREATE TABLE t (id)`));
+        bySql(`PRAGMA encoding = 'UTF-16'; CREATE TABLE t (id)`)();
       },
       /in UTF-16le, and must be in UTF-8/,
     ],
     [
       'ids that would be given again',
-      () => tamper((db) => db.exec(`UPDATE sqlite_sequence SET seq = 5 WHERE name = 'cookies'`)),
+      bySql(`UPDATE sqlite_sequence SET seq = 5 WHERE name = 'cookies'`),
       /300 was used before/,
     ],
   ])('refuses to restore %s, and leaves the storage as it was', async (what, damage, fault) => {
@@ -305,8 +297,7 @@ describe('cli backup and restore', () => {
     async (_name, change) => {
       tamper((copy) => change(copy, (below) => below - 1));
       await expectRejectedByVerify('backup.sqlite', /backup\.sqlite/);
-      const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('The storage is as it was') });
+      expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, 'The storage is as it was'));
       expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
       expect(readdirSync(folder).filter((name) => name.includes('restoring'))).toEqual([]);
     },
@@ -321,10 +312,7 @@ describe('cli backup and restore', () => {
     expect(await verify('backup.sqlite')).toMatchObject(good);
     expect(await verify('/dev/stdin', { input: readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-    expect(await verify('cookies.sqlite')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('the database itself'),
-    });
+    expect(await verify('cookies.sqlite')).toMatchObject(endedWith(2, 'the database itself'));
   });
 
   it('packs a backup whose name ends with .gz, and restores it from a file or a pipe', async () => {
@@ -381,37 +369,22 @@ describe('cli backup and restore', () => {
         cpSync(join(folder, `backup.sqlite${suffix}`), join(folder, `copied/b${suffix}`));
     });
     const before = state(join(folder, 'copied'));
-    expect(await verify('copied/b')).toMatchObject({ code: 0, stderr: expect.stringContaining('holds 301 cookies') });
+    expect(await verify('copied/b')).toMatchObject(endedWith(0, 'holds 301 cookies'));
     expect(state(join(folder, 'copied'))).toEqual(before);
   });
 
-  (SmallVolume.mountable ? it : it.skip)(
-    'verifies a backup in WAL mode on a volume that cannot be written',
-    async () => {
-      tamper((copy) => copy.pragma('journal_mode = WAL'));
-      await SmallVolume.use(async (volume) => {
-        cpSync(join(folder, 'backup.sqlite'), join(volume.folder, 'b'));
-        execFileSync('mount', ['-o', 'remount,ro', volume.folder]);
-        expect(await verify(join(volume.folder, 'b'))).toMatchObject({ code: 0 });
-        expect(readdirSync(volume.folder)).toEqual(['b']);
-      });
-    },
-  );
-
   it('names the temporary folder that has no space for the check', async () => {
     const environment = { TMPDIR: join(folder, 'nowhere') };
-    expect(await run(folder, ['restore', '--verify', 'backup.sqlite'], { environment })).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/nowhere.*TMPDIR names another folder/),
-    });
+    expect(await run(folder, ['restore', '--verify', 'backup.sqlite'], { environment })).toMatchObject(
+      endedWith(1, /nowhere.*TMPDIR names another folder/),
+    );
   });
 
   it('leaves the records unchecked with --skip-record-check, and reports it', async () => {
     tamper((copy) => HOSTILE_CHANGES['an empty wish']!(copy, () => 1));
-    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('The records were not checked'),
-    });
+    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject(
+      endedWith(0, 'The records were not checked'),
+    );
   });
 
   it('restores over a database that is damaged beyond opening, and leaves it no foreign WAL', async () => {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { folderWith, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
+import { endedWith } from './ended-with.js';
 
 describe('cli export', () => {
   let folder: string;
@@ -86,7 +87,7 @@ describe('cli export', () => {
 
     writeFileSync(join(folder, 'no-folder'), '');
     const failed = await run(folder, ['export', 'cookies', '--output', 'no-folder/out.ndjson']);
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing is left of it') });
+    expect(failed).toMatchObject(endedWith(1, 'Nothing is left of it'));
   });
 
   it('fails with a message when stdout cannot be written', async () => {
@@ -95,10 +96,7 @@ describe('cli export', () => {
     const full = openSync('/dev/full', 'w');
     const child = startCommand(folder, ['export', 'cookies'], {}, full);
     closeSync(full);
-    expect(await outcomeOf(child)).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^The output cannot be written: .*ENOSPC/),
-    });
+    expect(await outcomeOf(child)).toMatchObject(endedWith(1, /^The output cannot be written: .*ENOSPC/));
   });
 
   it('writes one state while clients write', async () => {

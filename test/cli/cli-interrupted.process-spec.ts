@@ -15,6 +15,7 @@ import { type Database, openDatabase } from '../../src/database/sqlite/better-sq
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
+import { endedWith } from './ended-with.js';
 
 /** A command that replaces an existing file by a finished draft. */
 const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
@@ -79,13 +80,9 @@ describe('a command that replaces a file', () => {
   );
 
   it.each(CASES)('reports the state when the new name cannot be synced: $name', async (command) => {
-    const { code, stderr } = await runWith(command, { at: 'sync .', what: 'EIO' });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(
-        /^\S+ is the new file, but its folder cannot be synced \(EIO: .*\): .* Check the disk\.\n$/,
-      ),
-    });
+    expect(await runWith(command, { at: 'sync .', what: 'EIO' })).toMatchObject(
+      endedWith(1, /^\S+ is the new file, but its folder cannot be synced \(EIO: .*\): .* Check the disk\.\n$/),
+    );
     expect(contentsOf(command.file)).toBe(command === RESTORE ? 3 : 4);
   });
 
@@ -94,8 +91,7 @@ describe('a command that replaces a file', () => {
     { ...RESTORE, says: /^The copy of backup\.sqlite is not sound: .* The storage is as it was\.$/m },
   ])('checks its copy, which a bad disk may have changed: $name', async ({ says, ...command }) => {
     const [before, filesBefore] = [readFileSync(at(command.file)), files()];
-    const { code, stderr } = await runWith(command, { at: `copy ${command.draft}`, what: 'damaged' });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
+    expect(await runWith(command, { at: `copy ${command.draft}`, what: 'damaged' })).toMatchObject(endedWith(1, says));
     expect(readFileSync(at(command.file)).equals(before)).toBe(true);
     expect(files()).toEqual(filesBefore);
   });
@@ -145,8 +141,9 @@ describe('a command that replaces a file', () => {
     afterEach(() => other.close());
 
     it('waits no longer than DATABASE_BUSY_TIMEOUT', async () => {
-      const { code, stderr } = await run(folder, EXPORT.args, { environment: { DATABASE_BUSY_TIMEOUT: '300' } });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is locked by another process') });
+      expect(await run(folder, EXPORT.args, { environment: { DATABASE_BUSY_TIMEOUT: '300' } })).toMatchObject(
+        endedWith(1, 'is locked by another process'),
+      );
     });
 
     it.each([EXPORT.args, ['set', 'MAINTENANCE=true']])('ends on the first SIGINT: %s', async (...args) => {

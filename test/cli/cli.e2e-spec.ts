@@ -112,14 +112,7 @@ describe('the command line', () => {
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
 
     const CHECKS = [
-      'settings',
-      'keys',
-      'clock',
-      'native module',
-      'volume writable',
-      'free space',
-      'WAL mode',
-      'real write',
+      ...['settings', 'keys', 'clock', 'native module', 'volume writable', 'free space', 'WAL mode', 'real write'],
     ];
 
     it('reports no problem before the first start, and makes no file', async () => {
@@ -220,15 +213,6 @@ describe('the command line', () => {
       const { code, stdout, stderr } = await run(folder, ['doctor']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });
       expect(stderr).toMatch(/of 13 checks failed/);
-    });
-
-    it('--fix goes on with the checks, without a stack, when the table of a resource was dropped', async () => {
-      folder = await folderWith(line({ id: 1 }));
-      inDatabase(folder, (db) => db.exec('DROP TABLE cookies'));
-      const { code, stdout, stderr } = await run(folder, ['doctor', '--fix']);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^\d of 14 checks failed\.\n$/) });
-      expect(stdout).toMatch(/^FAIL {2}fix +.*no such table: .*cookies/m);
-      expect(stdout).toMatch(/^FAIL {2}migrations +the entity Cookie cannot be read/m);
     });
 
     it('reports the age of the last backup in BACKUP_DIR, or that there is none', async () => {

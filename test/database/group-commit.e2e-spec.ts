@@ -33,6 +33,7 @@ describe('writes that wait together', () => {
     rmSync(folder, { recursive: true });
   });
 
+  const connection = () => (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
   const insert = (name: string) => dataSource.query('INSERT INTO notes VALUES (?)', [name]);
   const insertInTransaction = (name: string) =>
     dataSource.transaction((manager) => manager.query('INSERT INTO notes VALUES (?)', [name]));
@@ -89,9 +90,8 @@ describe('writes that wait together', () => {
   });
 
   it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
-    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     await insert('stored');
-    databaseConnection.pragma('max_page_count = 1');
+    connection().pragma('max_page_count = 1');
     // The writes run in this order, and the last one is too large.
     const writes = [
       insert('one'),
@@ -165,9 +165,7 @@ describe('writes that wait together', () => {
        BEGIN SELECT RAISE(ROLLBACK, 'taken'); END`,
     ],
   ])('are not undone by a transaction that rolls back by %s', async (_what, schema) => {
-    (dataSource.driver as unknown as { databaseConnection: { exec(sql: string): void } }).databaseConnection.exec(
-      schema,
-    );
+    connection().exec(schema);
     const strict = (name: string) =>
       dataSource.transaction((manager) => manager.query('INSERT INTO strict VALUES (?)', [name]));
     const writes = [insert('one'), strict('a'), insertInTransaction('two'), strict('a'), insert('three')];
@@ -223,8 +221,7 @@ describe('writes that wait together', () => {
   });
 
   it('share a commit for 20 ms, so that the first writes do not wait for all later ones', async () => {
-    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
-    databaseConnection.function('slowly', (name) => {
+    connection().function('slowly', (name) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
       return name;
     });

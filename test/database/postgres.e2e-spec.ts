@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
@@ -38,15 +38,6 @@ const connections = (url: string): Promise<number> =>
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(dropDatabases);
 
-@Entity('boxes', { schema: 'shop' })
-class Box {
-  @PrimaryGeneratedColumn()
-  id!: number;
-
-  @Column('varchar')
-  label!: string;
-}
-
 describePostgres('an empty schema with the name of the user', () => {
   it('stops the start, which names both schemas, until the role has chosen one', async () => {
     const DATABASE_URL = await freshDatabase();
@@ -75,23 +66,6 @@ describePostgres('an empty schema with the name of the user', () => {
     );
     await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-  });
-});
-
-describePostgres('an entity of another schema', () => {
-  it('keeps a given id, and the next generated one is beyond it', async () => {
-    const DATABASE_URL = await freshDatabase();
-    await onServer(DATABASE_URL, (client) => client.query('CREATE SCHEMA shop'));
-    const config = loadConfig(environmentIn(temporaryFolder(), { DATABASE_URL }));
-    const source = await (await createDataSource(config, [Box])).initialize();
-    try {
-      await source.driver.createSchemaBuilder().build();
-      const boxes = source.getRepository(Box);
-      await boxes.insert({ id: 50, label: 'given' });
-      expect(await boxes.save({ label: 'next' })).toMatchObject({ id: 51 });
-    } finally {
-      await source.destroy();
-    }
   });
 });
 

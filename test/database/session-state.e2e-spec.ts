@@ -24,28 +24,19 @@ describePostgres('the shared connections on PostgreSQL', () => {
   });
 
   it.each([
-    "SET search_path TO 'nowhere'",
-    '/* traced */ SET SESSION statement_timeout = 1',
-    'RESET ALL',
-    "SELECT set_config('statement_timeout', '1', false)",
-    'SELECT pg_advisory_lock(1)',
-    'SELECT pg_try_advisory_lock_shared(1)',
-    'LISTEN news',
-    'CREATE TEMP TABLE cookies (id integer)',
-    'CREATE LOCAL TEMPORARY TABLE cookies (id integer)',
-    'PREPARE plan AS SELECT 1',
+    ...["SET search_path TO 'nowhere'", '/* traced */ SET SESSION statement_timeout = 1', 'RESET ALL', 'LISTEN news'],
+    ...["SELECT set_config('statement_timeout', '1', false)", 'SELECT pg_advisory_lock(1)', 'PREPARE plan AS SELECT 1'],
+    ...['SELECT pg_try_advisory_lock_shared(1)', 'CREATE TEMP TABLE cookies (id integer)'],
+    ...['CREATE LOCAL TEMPORARY TABLE cookies (id integer)', 'SELECT 1 AS one INTO TEMP ones'],
     'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
-    'SELECT 1 AS one INTO TEMP ones',
   ])('are not changed by %s outside a transaction', async (sql) => {
     await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...), or your own query runner');
     await expect(dataSource.manager.query(sql)).rejects.toThrow('SET LOCAL');
   });
 
   it.each([
-    ['SET LOCAL lock_timeout = 7', undefined],
-    ["SELECT set_config('lock_timeout', '7', true)", undefined],
-    ['SELECT pg_advisory_xact_lock(3)', undefined],
-    ["SELECT 'SET x = 1; pg_advisory' AS text", undefined],
+    ...['SET LOCAL lock_timeout = 7', "SELECT set_config('lock_timeout', '7', true)"],
+    ...['SELECT pg_advisory_xact_lock(3)', "SELECT 'SET x = 1; pg_advisory' AS text"],
   ])('accept %s', async (sql) => {
     await dataSource.query(sql);
     expect(await settings()).toEqual(['0']);

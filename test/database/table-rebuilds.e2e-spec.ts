@@ -4,7 +4,7 @@ import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
-import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
 const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';
@@ -67,9 +67,7 @@ class RebuildingAResource2000000000001 implements MigrationInterface {
     await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
   }
 
-  async down(runner: QueryRunner): Promise<void> {
-    await dropResourceTable(runner, 'vials');
-  }
+  async down(): Promise<void> {}
 }
 
 class RenamingAColumn2000000000001 implements MigrationInterface {
@@ -80,9 +78,7 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
     await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
   }
 
-  async down(runner: QueryRunner): Promise<void> {
-    await dropResourceTable(runner, 'vials');
-  }
+  async down(): Promise<void> {}
 }
 
 class FailingOnTheWayBack2000000000001 extends Generated2000000000001 {

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Body, Controller, Module, Post, type Type } from '@nestjs/common';
-import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { Upload } from '../../src/http/body/upload.js';
 import { expectError } from '../support/expect-error.js';
@@ -16,6 +16,7 @@ import { OpenApiDocument } from '../support/openapi-document.js';
 import { type Answer, type Service, startService, token } from '../support/service.js';
 import { until } from '../support/until.js';
 import { PhotoDto, PhotosController } from './fixtures/photos.controller.js';
+import { taking } from './fixtures/taking.js';
 
 const MiB = 1024 * 1024;
 
@@ -172,13 +173,7 @@ describe('a route with @AcceptsBody', () => {
     ['another boundary', Buffer.from('--y\r\n\r\n'), 400, 'MALFORMED_FORM', undefined],
     ['fields of more than 16 KiB', form([['title', 'x'.repeat(17_000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
     ['fields of 9 000 umlauts', form([['title', 'ü'.repeat(9000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
-    [
-      'a field that is not UTF-8',
-      form([['title', Buffer.from('Gr\xfc\xdfe', 'latin1')], FILE]),
-      400,
-      'INVALID_REQUEST',
-      '/title',
-    ],
+    ['a field in latin1', form([['title', Buffer.from('ü', 'latin1')], FILE]), 400, 'INVALID_REQUEST', '/title'],
   ])('rejects a form with %s, and keeps no file', async (_what, body, status, errorCode, pointer) => {
     const answer = await post('/photos', FORM, body);
     expectError(answer, status, errorCode);
@@ -309,35 +304,20 @@ describe('an upload', () => {
   });
 });
 
-/** A controller whose only route has a body of this class. */
-function taking(type: Type, options?: Parameters<typeof AcceptsBody>[0]): Type {
-  class Takes {
-    take(body: unknown): unknown {
-      return body;
-    }
-  }
-  const descriptor = Object.getOwnPropertyDescriptor(Takes.prototype, 'take')!;
-  Reflect.defineMetadata('design:paramtypes', [type], Takes.prototype, 'take');
-  Body()(Takes.prototype, 'take', 0);
-  Post()(Takes.prototype, 'take', descriptor);
-  if (options !== undefined) AcceptsBody(options)(Takes.prototype, 'take', descriptor);
-  Public()(Takes);
-  Controller('takes')(Takes);
-  return Takes;
-}
-
 const MULTIPART = 'multipart/form-data';
+
+const IN_MEMORY = { type: 'x/y', limit: 17 * MiB };
 
 it.each<[what: string, controller: Type, message: RegExp]>([
   ['a Buffer without @AcceptsBody', taking(Buffer), /Takes\.take: @AcceptsBody\(\{ type \}\) and a Buffer or Readable/],
   ['an Upload without it', taking(Upload), /Takes\.take: .* and an Upload need each other/],
-  ['a form as a DTO', taking(PhotoDto, { type: MULTIPART, limit: 1 }), /and an Upload need each other/],
-  ['a form or an image', taking(Upload, { type: [MULTIPART, 'x/y'], limit: 1 }), /cannot have other types/],
+  ['a form as a DTO', taking(PhotoDto, { accepts: { type: MULTIPART, limit: 1 } }), /and an Upload need each other/],
   [
-    '17 MiB in memory',
-    taking(Buffer, { type: 'x/y', limit: 17 * MiB }),
-    /must be at most 16777216, or take a Readable/,
+    'a form or an image',
+    taking(Upload, { accepts: { type: [MULTIPART, 'x/y'], limit: 1 } }),
+    /cannot have other types/,
   ],
+  ['17 MiB in memory', taking(Buffer, { accepts: IN_MEMORY }), /must be at most 16777216, or take a Readable/],
 ])('the start fails for %s', async (_what, controller, message) => {
   @Module({ controllers: [controller] })
   class OddModule {}

@@ -26,10 +26,12 @@ afterEach(async () => {
   await service.stop();
 });
 
+const openFile = () => openDatabase(join(service.folder, 'cookies.sqlite'));
+
 /** Starts the service on `RECORDS` cookies with the longest wishes; a page of 1000 of them has 300 KB. */
 async function start(environment: Environment = {}): Promise<void> {
   service = await startLoggedService(environment);
-  const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+  const database = openFile();
   database.exec(`
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${RECORDS})
     INSERT INTO cookies (flavor, size, wish) SELECT 'cinnamon', 'small', '${'w'.repeat(255)}' FROM numbers`);
@@ -72,12 +74,8 @@ function logged(id: string): { msg: string; status?: number; route: string; addr
 const metric = async (name: string): Promise<number> => (await metricsOf(service)).get(name)!;
 
 function stored(wish: string): number {
-  const database = openDatabase(join(service.folder, 'cookies.sqlite'), { readonly: true });
-  const { count } = database.prepare('SELECT count(*) AS count FROM cookies WHERE wish = ?').get(wish) as {
-    count: number;
-  };
-  database.close();
-  return count;
+  using database = openFile();
+  return database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get(wish) as number;
 }
 
 describe('a client that sends requests and does not read', () => {
@@ -188,7 +186,7 @@ describe('a client that sends requests and does not read', () => {
 
   it('leaves one line with the status of a POST that takes effect after the client has reset the connection', async () => {
     await start();
-    const other = openDatabase(join(service.folder, 'cookies.sqlite'));
+    const other = openFile();
     other.exec('BEGIN IMMEDIATE');
     const socket = await connection();
     socket.write(post('reset'));
@@ -246,7 +244,7 @@ describe('a client that sends more requests than it reads responses', () => {
     const socket = await connection();
     const received = receivedBy(socket);
     const text = () => received().toString();
-    const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+    const database = openFile();
     database.exec('BEGIN IMMEDIATE');
     const requests = Array.from({ length: 1000 }, (_, index) => get('/cookies/1', `behind-${index}`));
     socket.write(post('held') + requests.join(''));
@@ -372,7 +370,7 @@ describe('connections', () => {
 describe('readers of long lists', () => {
   it('that stall do not keep another subject from reading one', async () => {
     await start({ LIST_CACHE_BYTES: '0', COOKIES_CAPACITY: '100000' });
-    const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+    const database = openFile();
     database.exec(
       'INSERT INTO cookies (flavor, size, wish) SELECT a.flavor, a.size, a.wish FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20)',
     );

@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.js';
 import { regressions } from '../fuzz/regressions.js';
 import { messageBytes, type Tokens } from '../fuzz/message.js';
@@ -91,22 +89,5 @@ describe('a client that disconnects', () => {
     );
     await service.log.settle();
     expect(stored.filter((id) => service.log.of(id).length !== 1)).toEqual([]);
-  });
-
-  it('while files of the docs page are queued for it leaves no file open', async () => {
-    const open = (): number => readdirSync(`/proc/${service.process.child.pid}/fd`).length;
-    const page = Array.from({ length: 10 }, (_, index) => {
-      const id = `docs${index}`;
-      return { id, method: 'GET', bytes: messageBytes({ id, method: 'GET', target: '/docs/swagger-ui-bundle.js' }) };
-    });
-    await sleep(200);
-    const before = open();
-    for (let time = 0; time < 20; time++) await play({ ...script(page, 'reset'), resetAfter: 10 }, service.url);
-    await until(
-      () => open() <= before + 5,
-      () => `${open()} descriptors are open instead of ${before}`,
-      10_000,
-    );
-    await untilMetric(service.process, 'http_requests_in_flight', 0);
   });
 });

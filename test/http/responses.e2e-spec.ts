@@ -1,73 +1,6 @@
-import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:http';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
-
-/** Stores `count` cookies in one statement. */
-async function fill(service: Service, count: number): Promise<void> {
-  await service.app.get(DataSource).sql`
-    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
-    INSERT INTO cookies (flavor, size, wish) SELECT 'vanilla', 'small', 'one of many' FROM numbers`;
-}
-
-describe('a cached list', () => {
-  const COUNT = 2500;
-  let service: Service;
-  let client: Client;
-
-  beforeAll(async () => {
-    service = await startService();
-    client = await Client.of(service);
-    await fill(service, COUNT);
-    // From here on the list is cached.
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
-  });
-
-  afterAll(() => service.stop());
-
-  it('follows Link from a request whose target is a complete URL', async () => {
-    // Proxies send such targets (RFC 9112 section 3.2.2). The next link must not contain their host name.
-    const { port, hostname } = new URL(service.url);
-    const response = await responseTo({
-      hostname,
-      port,
-      path: 'http://elsewhere.example/cookies?limit=1',
-      headers: { authorization: `Bearer ${await token()}` },
-    });
-    expect(response.statusCode).toBe(200);
-    expect(JSON.parse(await text(response))).toHaveLength(1);
-    expect(response.headers['link']).toMatch(/^<\/cookies\?/);
-  });
-
-  // test/resource/lists.e2e-spec.ts reads lists that are not cached.
-  it('returns all records to seventy concurrent requests', async () => {
-    const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
-    expect(lists.filter(({ status, body }) => status !== 200 || body.length !== COUNT)).toEqual([]);
-  });
-
-  it('still responds after many clients have left in the middle of it', async () => {
-    const { port, hostname } = new URL(service.url);
-    const headers = { authorization: `Bearer ${await token()}` };
-    for (let left = 0; left < 70; left++) {
-      const response = await responseTo({ hostname, port, path: '/cookies', headers });
-      response.destroy();
-    }
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
-  });
-
-  it('still responds after many HEAD requests for it', async () => {
-    for (let asked = 0; asked < 70; asked++) expect((await client.request('HEAD', '/cookies')).status).toBe(200);
-    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
-  });
-});
-
-/** Resolves with the response when its header section has arrived; the body is unread. */
-async function responseTo(options: RequestOptions): Promise<IncomingMessage> {
-  const [response] = (await once(httpGet({ ...options, agent: false }), 'response')) as [IncomingMessage];
-  return response;
-}
+import { type Answer, Client, COOKIE, type RequestOptions, type Service, startService } from '../support/service.js';
 
 describe('CORS', () => {
   const ORIGINS = ['https://app.example.com', 'http://localhost:8080'];
@@ -152,15 +85,18 @@ describe('CORS', () => {
     },
   );
 
-  it.each<[status: number, errorCode: string, ask: () => Promise<Answer>]>([
-    [400, 'INVALID_REQUEST', () => client.get('/cookies?limit=0', { origin: ORIGINS[0]! })],
-    [401, 'UNAUTHENTICATED', () => stranger.get('/cookies', { origin: ORIGINS[0]! })],
-    [404, 'COOKIE_NOT_FOUND', () => client.get('/cookies/99', { origin: ORIGINS[0]! })],
-    [404, 'NOT_FOUND', () => client.get('/nowhere', { origin: ORIGINS[0]! })],
-    [405, 'METHOD_NOT_ALLOWED', () => client.request('DELETE', '/cookies', { headers: { origin: ORIGINS[0]! } })],
-    [413, 'PAYLOAD_TOO_LARGE', () => client.post('x'.repeat(17_000), { origin: ORIGINS[0]! })],
-  ])('lets a page read a %i (%s) as well', async (status, errorCode, ask) => {
-    const answer = await ask();
+  it.each<[status: number, errorCode: string, who: 'client' | 'stranger', request: string]>([
+    [400, 'INVALID_REQUEST', 'client', 'GET /cookies?limit=0'],
+    [401, 'UNAUTHENTICATED', 'stranger', 'GET /cookies'],
+    [404, 'COOKIE_NOT_FOUND', 'client', 'GET /cookies/99'],
+    [404, 'NOT_FOUND', 'client', 'GET /nowhere'],
+    [404, 'NOT_FOUND', 'stranger', 'OPTIONS /nowhere'],
+    [405, 'METHOD_NOT_ALLOWED', 'client', 'DELETE /cookies'],
+    [413, 'PAYLOAD_TOO_LARGE', 'client', 'POST /cookies'],
+  ])('lets a page read a %i (%s) as well: of the %s for %s', async (status, errorCode, who, request) => {
+    const [method, path] = request.split(' ') as [string, string];
+    const body = method === 'POST' ? 'x'.repeat(17_000) : undefined;
+    const answer = await { client, stranger }[who].request(method, path, { body, headers: { origin: ORIGINS[0]! } });
     expectError(answer, status, errorCode);
     expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGINS[0]);
     expect(fields(answer.headers, 'access-control-expose-headers')).toContain('x-request-id');
@@ -172,10 +108,6 @@ describe('CORS', () => {
       expect(status).toBe(204);
       expect(fields(answered, 'allow')).toEqual(['get', 'head', 'options', 'post']);
     }
-  });
-
-  it('returns 404 to OPTIONS of an unknown path', async () => {
-    expectError(await stranger.request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');
   });
 
   it('is off by default', async () => {
@@ -197,64 +129,52 @@ describe('every response', () => {
     service = await startService({ CORS_ORIGINS: ORIGIN });
     client = await Client.of(service);
     stranger = Client.bearing(service);
-    await fill(service, 1100);
+    // A list of more than 1000 records is streamed.
+    await service.app.get(DataSource).sql`
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1100)
+      INSERT INTO cookies (flavor, size, wish) SELECT 'vanilla', 'small', 'one of many' FROM numbers`;
   });
 
   afterAll(() => service.stop());
 
-  const preflight = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
-  const put = { body: { flavor: 'vanilla', size: 'small' } };
-
-  const ANSWERS: [status: number, name: string, ask: (headers: Record<string, string>) => Promise<Answer>][] = [
-    [200, 'a record', (headers) => client.get('/cookies/1', headers)],
-    [200, 'a page', (headers) => client.get('/cookies?limit=2', headers)],
-    [200, 'a long list', (headers) => client.get('/cookies', headers)],
-    [200, 'HEAD', (headers) => client.request('HEAD', '/cookies', { headers })],
-    [201, 'POST', (headers) => client.post(COOKIE, headers)],
-    [200, 'PUT', (headers) => client.request('PUT', '/cookies/2', { ...put, headers })],
-    [204, 'PATCH', (headers) => client.request('PATCH', '/cookies/2', { body: {}, headers })],
-    [
-      204,
-      'a preflight',
-      (headers) => stranger.request('OPTIONS', '/cookies/1', { headers: { ...headers, ...preflight } }),
-    ],
-    [304, 'an unchanged record', (headers) => client.get('/cookies/1', { ...headers, 'if-none-match': '*' })],
-    [200, 'the OpenAPI document', (headers) => stranger.get('/openapi.json', headers)],
-    [200, 'the documentation', (headers) => stranger.get('/docs', headers)],
-    [400, 'a bad body', (headers) => client.post('{', headers)],
-    [400, 'a bad path', (headers) => client.get('/cookies/%zz', headers)],
-    [401, 'no token', (headers) => stranger.get('/cookies', headers)],
-    [404, 'no such record', (headers) => client.get('/cookies/99999', headers)],
-    [404, 'no such path', (headers) => stranger.get('/nowhere', headers)],
-    [404, 'HEAD of no such path', (headers) => stranger.request('HEAD', '/nowhere', { headers })],
-    [405, 'another method', (headers) => stranger.request('DELETE', '/cookies', { headers })],
-    [
-      412,
-      'a stale If-Match',
-      (headers) => client.request('DELETE', '/cookies/1', { headers: { ...headers, 'if-match': '"x"' } }),
-    ],
-    [413, 'a large body', (headers) => client.post('x'.repeat(17_000), headers)],
-    [415, 'a text body', (headers) => client.post('x', { ...headers, 'content-type': 'text/plain' })],
-  ];
-
-  it.each(ANSWERS)('(%i, %s) has the X-Request-Id of a client that has a sane one', async (status, _name, ask) => {
-    for (const id of ['a', 'Trace_1.2-3', 'x'.repeat(128)]) {
-      const { headers, ...answer } = await ask({ 'x-request-id': id });
-      expect(answer.status).toBe(status);
-      expect(headers.get('x-request-id')).toBe(id);
-      expectPlainHeaders(headers);
-    }
-  });
-
-  it.each(ANSWERS)('(%i, %s) has a new X-Request-Id otherwise', async (status, _name, ask) => {
-    const seen = new Set<string>();
-    for (const id of ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é']) {
-      const { headers, ...answer } = await ask({ 'x-request-id': id });
-      expect(answer.status).toBe(status);
-      expectPlainHeaders(headers);
-      expect(headers.get('x-request-id')).not.toBe(id);
-      seen.add(headers.get('x-request-id')!);
-    }
-    expect(seen.size).toBe(6);
-  });
+  it.each<[status: number, request: string, who: 'client' | 'stranger', more?: RequestOptions]>([
+    [200, 'GET /cookies/1', 'client'],
+    [200, 'GET /cookies?limit=2', 'client'],
+    [200, 'GET /cookies', 'client'],
+    [200, 'HEAD /cookies', 'client'],
+    [201, 'POST /cookies', 'client', { body: COOKIE }],
+    [200, 'PUT /cookies/2', 'client', { body: { flavor: 'vanilla', size: 'small' } }],
+    [204, 'PATCH /cookies/2', 'client', { body: {} }],
+    [204, 'OPTIONS /cookies/1', 'stranger', { headers: { origin: ORIGIN, 'access-control-request-method': 'PUT' } }],
+    [304, 'GET /cookies/1', 'client', { headers: { 'if-none-match': '*' } }],
+    [200, 'GET /openapi.json', 'stranger'],
+    [200, 'GET /docs', 'stranger'],
+    [400, 'POST /cookies', 'client', { body: '{' }],
+    [400, 'GET /cookies/%zz', 'client'],
+    [401, 'GET /cookies', 'stranger'],
+    [404, 'GET /cookies/99999', 'client'],
+    [404, 'GET /nowhere', 'stranger'],
+    [404, 'HEAD /nowhere', 'stranger'],
+    [405, 'DELETE /cookies', 'stranger'],
+    [412, 'DELETE /cookies/1', 'client', { headers: { 'if-match': '"x"' } }],
+    [413, 'POST /cookies', 'client', { body: 'x'.repeat(17_000) }],
+    [415, 'POST /cookies', 'client', { body: 'x', headers: { 'content-type': 'text/plain' } }],
+  ])(
+    '(%i to %s) has the X-Request-Id of the %s if that is valid, or a new one',
+    async (status, request, who, ...[more]) => {
+      const [method, path] = request.split(' ') as [string, string];
+      const idFor = async (sent: string): Promise<string | null> => {
+        const headers = { ...more?.headers, 'x-request-id': sent };
+        const answer = await { client, stranger }[who].request(method, path, { ...more, headers });
+        expect(answer.status).toBe(status);
+        expectPlainHeaders(answer.headers);
+        return answer.headers.get('x-request-id');
+      };
+      for (const id of ['a', 'Trace_1.2-3', 'x'.repeat(128)]) expect(await idFor(id)).toBe(id);
+      const invalid = ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é'];
+      const given = new Set<string | null>();
+      for (const id of invalid) given.add(await idFor(id));
+      expect([given.size, invalid.filter((id) => given.has(id))]).toEqual([6, []]);
+    },
+  );
 });

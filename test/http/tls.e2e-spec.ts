@@ -124,14 +124,6 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
-    it('closes exactly the connections above the limit', async () => {
-      await service.stop();
-      service = await startLoggedService({ ...environment, REQUEST_TIMEOUT: '60000' });
-      for (let number = 0; number < 30; number++) await connection();
-      await untilMetric(service, 'http_connections_open', 10);
-      expect((await metricsOf(service)).get(IS_CUT)).toBe(20);
-    });
-
     it('closes a connection without TLS, and continues to serve', async () => {
       for (const bytes of [request('GET', '/cookies'), '\x16\x03\x01\x00\x05hello', '\0'.repeat(1000)]) {
         const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});

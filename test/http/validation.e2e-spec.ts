@@ -19,6 +19,7 @@ import { IsCodePointLength, IsOptionalNotNull } from '../../src/http/validation/
 import { arrayOf } from '../../src/http/validation/validation.pipe.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';
+import { taking } from './fixtures/taking.js';
 
 class PathParameters {
   @Matches(/^[a-z]{3}$/)
@@ -160,54 +161,9 @@ class ThingsController {
     return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
   }
 
-  @Post('labels')
-  label(@Body() label: LabelDto): object {
-    return label;
-  }
-
-  @Post('unmarked-labels')
-  unmarked(@Body() label: UnmarkedLabelDto): object {
-    return label;
-  }
-
-  @Post('prices')
-  price(@Body() price: PriceDto): object {
-    return price;
-  }
-
-  @Post('priced-names')
-  pricedName(@Body() priced: PricedNameDto): object {
-    return priced;
-  }
-
   @Post('pairs')
   pair(@Body() one: TasteDto, @Body() other: TasteDto): object {
     return [one, other];
-  }
-
-  @Post('addresses')
-  address(@Body() address: AddressDto): object {
-    return address;
-  }
-
-  @Post('trimmed')
-  trimmed(@Body() trimmed: TrimmedDto): object {
-    return trimmed;
-  }
-
-  @Post('sizes')
-  sizes(@Body() sizes: SizesDto): object {
-    return sizes;
-  }
-
-  @Post('names')
-  names(@Body() names: NamesDto): object {
-    return names;
-  }
-
-  @Post('labelled')
-  labelled(@Body() labelled: LabelledDto): object {
-    return labelled;
   }
 
   @Get('page')
@@ -226,7 +182,21 @@ class ThingsController {
   }
 }
 
-@Module({ controllers: [ThingsController] })
+/** Classes of bodies by path. */
+const RETURNED = {
+  labels: LabelDto,
+  'unmarked-labels': UnmarkedLabelDto,
+  prices: PriceDto,
+  'priced-names': PricedNameDto,
+  addresses: AddressDto,
+  trimmed: TrimmedDto,
+  sizes: SizesDto,
+  names: NamesDto,
+  labelled: LabelledDto,
+};
+const RETURNING = Object.entries(RETURNED).map(([path, type]) => taking(type, { path: `things/${path}` }));
+
+@Module({ controllers: [ThingsController, ...RETURNING] })
 class ThingsModule {}
 
 describe('the validation of a feature', () => {
@@ -334,22 +304,17 @@ describe('the validation of a feature', () => {
 
   it('names the first ten of 50 unknown properties', async () => {
     const names = Array.from({ length: 50 }, (_, index) => `x${index}`);
-    const response = await client.request(POST, '/things/names', {
-      body: Object.fromEntries(names.map((name) => [name, 1])),
-    });
+    const body = Object.fromEntries(names.map((name) => [name, 1]));
+    const response = await client.request(POST, '/things/names', { body });
     expectError(response, 400, 'INVALID_REQUEST');
-    expect(response.body.details.map(({ pointer }: { pointer: string }) => pointer)).toEqual(
-      names.slice(0, 10).map((name) => `/${name}`),
-    );
+    const pointers = response.body.details.map(({ pointer }: { pointer: string }) => pointer);
+    expect(pointers).toEqual(names.slice(0, 10).map((name) => `/${name}`));
   });
 
   it('an asynchronous validator that fails makes only its request 500, and each validator is called once', async () => {
     for (const path of ['labels', 'unmarked-labels']) {
-      expectError(
-        await client.request(POST, `/things/${path}`, { body: { label: 'unknown' } }),
-        500,
-        'INTERNAL_SERVER_ERROR',
-      );
+      const failed = await client.request(POST, `/things/${path}`, { body: { label: 'unknown' } });
+      expectError(failed, 500, 'INTERNAL_SERVER_ERROR');
       looks = 0;
       expect((await client.request(POST, `/things/${path}`, { body: { label: 'new' } })).status).toBe(201);
       expect(looks).toBe(1);
@@ -367,10 +332,6 @@ describe('the validation of a feature', () => {
     expect(response.body.details).toEqual([{ pointer: '/price', message }]);
   });
 });
-
-interface Loose {
-  readonly name: string;
-}
 
 class Plain {
   name!: string;
@@ -398,42 +359,6 @@ class Outer {
   inner!: NotNested;
 }
 
-@Controller('odd')
-@Public()
-class Interfaces {
-  @Post()
-  take(@Body() body: Loose): unknown {
-    return body;
-  }
-}
-
-@Controller('odd')
-@Public()
-class Records {
-  @Get()
-  take(@Query() query: Record<string, string>): unknown {
-    return query;
-  }
-}
-
-@Controller('odd')
-@Public()
-class Properties {
-  @Post()
-  take(@Body('name') name: string): unknown {
-    return name;
-  }
-}
-
-@Controller('odd')
-@Public()
-class QueryProperties {
-  @Get()
-  take(@Query('filter') filter: TasteDto): unknown {
-    return filter;
-  }
-}
-
 /** A DTO class with one property. */
 function named(property: string): Type {
   class Named {}
@@ -441,34 +366,26 @@ function named(property: string): Type {
   return Named;
 }
 
-/** A controller whose only route has the class as its body. */
-function taking(dto: Type): Type {
-  class Takes {
-    take(body: unknown): unknown {
-      return body;
-    }
-  }
-  const descriptor = Object.getOwnPropertyDescriptor(Takes.prototype, 'take')!;
-  Reflect.defineMetadata('design:paramtypes', [dto], Takes.prototype, 'take');
-  Body()(Takes.prototype, 'take', 0);
-  Post()(Takes.prototype, 'take', descriptor);
-  Public()(Takes);
-  Controller('odd')(Takes);
-  return Takes;
-}
-
 describe('a start with a handler that could not be validated', () => {
   it.each<[what: string, controller: Type, message: RegExp]>([
-    ['a body that is an interface', Interfaces, /Interfaces\.take: @Body\(\) is an interface/],
-    ['a query that is a record', Records, /Records\.take: @Query\(\) is an interface/],
+    ['a body that is an interface', taking(Object), /Takes\.take: @Body\(\) is an interface/],
+    ['a query that is a record', taking(Object, { argument: Query() }), /Takes\.take: @Query\(\) is an interface/],
     [
       'an array without its class',
       taking(Array),
       /Takes\.take: @Body\(\) is an array; use @Body\(arrayOf\(ItemDto\)\)/,
     ],
-    ['one property of the body', Properties, /Properties\.take: @Body\('name'\) is not supported; declare a DTO class/],
+    [
+      'one property of the body',
+      taking(String, { argument: Body('name') }),
+      /Takes\.take: @Body\('name'\) is not supported; declare a DTO class/,
+    ],
     ['a string', taking(String), /Takes\.take: @Body\(\) is String; declare a DTO class/],
-    ['a class for one parameter', QueryProperties, /QueryProperties\.take: @Query\('filter'\) cannot be a TasteDto/],
+    [
+      'a class for one parameter',
+      taking(TasteDto, { argument: Query('filter') }),
+      /Takes\.take: @Query\('filter'\) cannot be a TasteDto/,
+    ],
     ['a class without decorators', taking(Plain), /Takes\.take: Plain has no validation decorators/],
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
@@ -482,11 +399,7 @@ describe('a start with a handler that could not be validated', () => {
   ])('fails for %s, with the name of the handler', async (_what, controller, message) => {
     @Module({ controllers: [controller] })
     class OddModule {}
-    const started = startService({}, [OddModule]);
-    const error = await started.then(
-      (service) => service.stop(),
-      (reason: unknown) => reason as Error,
-    );
-    expect(error?.message).toMatch(message);
+    const started = startService({}, [OddModule]).then((service) => service.stop());
+    await expect(started).rejects.toThrow(message);
   });
 });

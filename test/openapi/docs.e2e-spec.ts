@@ -90,16 +90,6 @@ describeInBrowser('the docs page', () => {
     expectNothingFromElsewhere();
   });
 
-  it('is not shown in a frame', async () => {
-    await page.goto('about:blank');
-    const blocked = page.waitForEvent('framenavigated', {
-      predicate: (frame) => frame.url().startsWith('chrome-error:'),
-      timeout: 5000,
-    });
-    await page.setContent(`<iframe src="${service.url}/docs"></iframe>`);
-    await blocked;
-  });
-
   async function authorize(bearer: string): Promise<void> {
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.locator('.dialog-ux');

@@ -23,7 +23,6 @@ const OPERATIONS: readonly Operation[] = [
 const ON_A_RECORD = OPERATIONS.filter(([, path]) => path === '/cookies/{id}');
 const READS = OPERATIONS.filter(([method]) => method === 'get');
 const WRITES_OF_A_RECORD = ON_A_RECORD.filter(([method]) => method !== 'get');
-const WITH_A_BODY = OPERATIONS.filter(([method]) => ['post', 'put', 'patch'].includes(method));
 
 const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
 const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
@@ -51,11 +50,14 @@ describe('the OpenAPI document', () => {
     document = described.json;
     await driveProtocolErrors();
     await driveLateRequests();
-    await driveMaintenance();
-    await driveRateLimits();
-    await driveFullStorage();
-    await driveFullVolume();
-    await driveBrokenDatabases();
+    await driveWith({ MAINTENANCE: 'true' });
+    const limits = { RATE_LIMIT_SUBJECT_READ: '10', RATE_LIMIT_SUBJECT_WRITE: '10', RATE_LIMIT_SUBJECT_LIST: '10' };
+    await driveWith(limits, OPERATIONS, undefined, 11);
+    await driveWith({ COOKIES_CAPACITY: '0' }, [['post', '/cookies']]);
+    await driveWith({}, [['post', '/cookies'], ...WRITES_OF_A_RECORD], leaveNoRoom);
+    for (const harm of [dropTables, overwrite]) {
+      await driveWith({}, OPERATIONS, ({ folder }) => harm(join(folder, 'cookies.sqlite')));
+    }
   });
 
   afterAll(() => ordinary.stop());
@@ -99,43 +101,21 @@ describe('the OpenAPI document', () => {
     });
   }
 
-  async function driveRateLimits(): Promise<void> {
-    const limits = { RATE_LIMIT_SUBJECT_READ: '10', RATE_LIMIT_SUBJECT_WRITE: '10', RATE_LIMIT_SUBJECT_LIST: '10' };
-    await onServiceWith(limits, async (client) => {
-      for (const operation of OPERATIONS) {
-        for (let request = 0; request < 11; request++) await drive(client, operation);
+  /** Drives operations on a service with other settings, or with a problem that `prepare` makes. */
+  async function driveWith(
+    environment: Environment,
+    operations = OPERATIONS,
+    prepare: (service: Service) => void = () => {},
+    requests = 1,
+  ): Promise<void> {
+    await onServiceWith(environment, async (client, service) => {
+      // The record of the operations; rejected in maintenance and by a capacity of 0.
+      await client.post(COOKIE);
+      prepare(service);
+      for (const operation of operations) {
+        for (let request = 0; request < requests; request++) await drive(client, operation);
       }
     });
-  }
-
-  async function driveMaintenance(): Promise<void> {
-    await onServiceWith({ MAINTENANCE: 'true' }, async (client) => {
-      for (const operation of OPERATIONS) await drive(client, operation);
-    });
-  }
-
-  async function driveFullStorage(): Promise<void> {
-    await onServiceWith({ COOKIES_CAPACITY: '0' }, async (client) => {
-      await drive(client, ['post', '/cookies']);
-    });
-  }
-
-  async function driveFullVolume(): Promise<void> {
-    await onServiceWith({}, async (client, service) => {
-      await client.post(COOKIE);
-      leaveNoRoom(service);
-      for (const operation of [['post', '/cookies'] as const, ...WRITES_OF_A_RECORD]) await drive(client, operation);
-    });
-  }
-
-  async function driveBrokenDatabases(): Promise<void> {
-    for (const harm of [dropTables, overwrite]) {
-      await onServiceWith({}, async (client, { folder }) => {
-        await client.post(COOKIE);
-        harm(join(folder, 'cookies.sqlite'));
-        for (const operation of OPERATIONS) await drive(client, operation);
-      });
-    }
   }
 
   it('is valid OpenAPI 3', async () => {
@@ -241,26 +221,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has X-Request-Id without a pattern, since another value is replaced and not rejected', async () => {
-    const client = await Client.of(ordinary);
-    const { status, headers } = await client.get('/cookies', { 'x-request-id': 'not (allowed)' });
-    expect([status, headers.get('x-request-id')]).toEqual([200, expect.stringMatching(/^[\w-]{36}$/)]);
+  it('has X-Request-Id without a pattern, since another value is replaced and not rejected', () => {
     for (const [method, path] of OPERATIONS) {
       const parameter = document.paths[path][method].parameters.find(({ name }: any) => name === 'X-Request-Id');
       expect(parameter.schema).toEqual({ type: 'string', maxLength: 16_384 });
     }
   });
 
-  it('has one media type for PATCH, and describes the other one in words', async () => {
+  it('has one media type for PATCH, and describes the other one in words', () => {
     const { requestBody, description } = document.paths['/cookies/{id}'].patch;
     expect(Object.keys(requestBody.content)).toEqual(['application/json']);
-    expect(requestBody.required).toBe(true);
-    const client = await Client.of(ordinary);
-    const { body } = await client.post(COOKIE);
-    const [other] = /application\/merge-patch\+json/.exec(description) as unknown as [string];
-    const headers = { 'content-type': other };
-    const answer = await client.request('PATCH', `/cookies/${body.id}`, { body: BODIES.patch, headers });
-    expect(answer.status).toBe(204);
+    expect([requestBody.required, description]).toEqual([
+      true,
+      expect.stringContaining('application/merge-patch+json'),
+    ]);
   });
 
   it('describes the token for client teams, and nothing of this repository', () => {
@@ -279,62 +253,11 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(['/cookies', '/cookies/{id}'])('describes HEAD of %s with its GET', async (path) => {
-    const client = await Client.of(ordinary);
-    const { body } = await client.post(COOKIE);
-    const answer = await client.request('HEAD', path.replace('{id}', body.id));
-    expect(answer.status).toBe(200);
-    described.expectFields(answer, document.paths[path].get.responses[200]);
-  });
-
   it.each([
-    ['a cookie', COOKIE],
-    ['255 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(255) }],
-    ['256 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(256) }],
-    ['256 letters', { ...COOKIE, wish: 'x'.repeat(256) }],
-    ['a wish with NUL', { ...COOKIE, wish: 'a\0b' }],
-    ['a wish with a lone surrogate', { ...COOKIE, wish: 'a\ud83cb' }],
-    ['a wish with a pair in the wrong order', { ...COOKIE, wish: '\udf6a\ud83c' }],
-    ['an empty wish', { ...COOKIE, wish: '' }],
-    ['a wish of null', { ...COOKIE, wish: null }],
-    ['a size in capitals', { ...COOKIE, size: 'SMALL' }],
-    ['a size in an array', { ...COOKIE, size: ['small'] }],
-    ['an id', { ...COOKIE, id: 7 }],
-    ['flavor and size', REPLACEMENT],
-    ['flavor alone', { flavor: 'vanilla' }],
-    ['a flavor of null', { flavor: null }],
-    ['an empty object', {}],
-    ['an array', []],
-    ['null', null],
-  ])('agrees with the service on a body: %s', async (_name, body) => {
-    const client = await Client.of(ordinary);
-    const { body: stored } = await client.post(COOKIE);
-    for (const [method, path] of WITH_A_BODY) {
-      const { schema } = document.paths[path][method].requestBody.content['application/json'];
-      const answer = await client.request(method.toUpperCase(), path.replace('{id}', stored.id), { body });
-      expect([method, answer.status < 300]).toEqual([method, described.isValid(schema, body)]);
-    }
-  });
-
-  it.each([
-    'limit=1',
-    'limit=1000',
-    'limit=0',
-    'limit=1001',
-    'limit=1.5',
-    'after=0',
-    'after=9007199254740991',
-    'after=9007199254740992',
-    'after=-1',
-    'sort=id',
-    'sort=-id',
-    'sort=wish',
-    'flavor=vanilla',
-    'flavor=vanilla&flavor=chocolate',
-    'flavor=vanilla&flavor=vanilla',
-    'flavor=vanilla,chocolate',
-    'size=small&size=medium&size=large',
-    'size=huge',
+    ...['limit=1', 'limit=1000', 'limit=0', 'limit=1001', 'limit=1.5', 'sort=id', 'sort=-id', 'sort=wish'],
+    ...['after=0', 'after=9007199254740991', 'after=9007199254740992', 'after=-1', 'size=huge'],
+    ...['flavor=vanilla', 'flavor=vanilla&flavor=chocolate', 'flavor=vanilla&flavor=vanilla'],
+    ...['flavor=vanilla,chocolate', 'size=small&size=medium&size=large'],
   ])('agrees with the service on a query: %s', async (query) => {
     const client = await Client.of(ordinary);
     const parameters = new URLSearchParams(query);

@@ -4,15 +4,9 @@ import { parseArguments } from '../../scripts/generate/arguments.js';
 import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
 const WRITTEN = [
-  'src/gift-cards',
-  'src/gift-cards/gift-card.values.ts',
-  'src/gift-cards/gift-card.resource.ts',
-  'src/gift-cards/gift-card.entity.ts',
-  'src/gift-cards/dto',
-  'src/gift-cards/dto/gift-card.dto.ts',
-  'src/gift-cards/gift-cards.service.ts',
-  'src/gift-cards/gift-cards.controller.ts',
-  'src/gift-cards/gift-cards.module.ts',
+  ...['src/gift-cards', 'src/gift-cards/dto', 'src/gift-cards/dto/gift-card.dto.ts'],
+  ...['values', 'resource', 'entity'].map((role) => `src/gift-cards/gift-card.${role}.ts`),
+  ...['service', 'controller', 'module'].map((role) => `src/gift-cards/gift-cards.${role}.ts`),
   'test/gift-cards.e2e-spec.ts',
   'test/on-postgres/gift-cards.e2e-spec.ts',
 ];
@@ -36,82 +30,71 @@ describe('npm run generate', () => {
       expect(stdout).toContain(`:${kind}`);
   });
 
-  it.each<[string[], string]>([
-    [[], '"": only "resource" can be made; for example npm run generate -- resource orders'],
-    [['module', 'jars'], '"module": only "resource" can be made'],
-    [['resource'], 'the name of the resource is missing'],
-    [['resource', 'jars'], 'a resource needs a property'],
-    [['resource', 'order', 'a:bool'], '"order" is no plural; for example resource orders, one of which is "order"'],
-    [['resource', 'Jars', 'a:bool'], '"Jars": a resource is named by 2 to 30 lower-case letters'],
-    [['resource', '../jars', 'a:bool'], 'a resource is named by'],
-    [['resource', 'dates', 'a:bool'], '"date": the name is taken; for example shop-dates'],
-    [['resource', 'columns', 'a:bool'], '"column": the name is taken'],
-    [['resource', 'people', '--singular', 'people', 'a:bool'], '--singular "people" is the plural, too'],
-    [['resource', 'jars', '--plural', 'a:bool'], "Unknown option '--plural'; for example"],
+  it.each<[words: string, message: string]>([
+    ['', '"": only "resource" can be made; for example npm run generate -- resource orders'],
+    ['module jars', '"module": only "resource" can be made'],
+    ['resource', 'the name of the resource is missing'],
+    ['resource jars', 'a resource needs a property'],
+    ['resource order a:bool', '"order" is no plural; for example resource orders, one of which is "order"'],
+    ['resource Jars a:bool', '"Jars": a resource is named by 2 to 30 lower-case letters'],
+    ['resource ../jars a:bool', 'a resource is named by'],
+    ['resource dates a:bool', '"date": the name is taken; for example shop-dates'],
+    ['resource columns a:bool', '"column": the name is taken'],
+    ['resource people --singular people a:bool', '--singular "people" is the plural, too'],
+    ['resource jars --plural a:bool', "Unknown option '--plural'; for example"],
     [
-      ['resource', 'jars', 'label'],
+      'resource jars label',
       '"label": a kind is one of text, int, number, decimal, date, instant, uuid, bool, enum, ref, json; for example label:text:',
     ],
-    [['resource', 'jars', 'Label:bool'], '"Label:bool": a name is 1 to 30 letters and digits in camel case'],
-    [['resource', 'jars', 'revision:int:1..2'], '"revision:int:1..2": the name "revision" is taken'],
-    [['resource', 'jars', 'constructor:bool'], 'the name "constructor" is taken'],
-    [['resource', 'jars', 'a:bool', 'a:bool'], '"a": comes twice'],
+    ['resource jars Label:bool', '"Label:bool": a name is 1 to 30 letters and digits in camel case'],
+    ['resource jars revision:int:1..2', '"revision:int:1..2": the name "revision" is taken'],
+    ['resource jars constructor:bool', 'the name "constructor" is taken'],
+    ['resource jars a:bool a:bool', '"a": comes twice'],
+    ['resource jars label:text', '"" is no range from the least to the greatest; for example customer:text:100'],
+    ['resource jars label:text:5..1', '5 is more than 1'],
+    ['resource jars label:text:5000', 'a text has 1 to 4000 characters at most'],
+    ['resource jars size:int:1.5..2', '"1.5..2" is no range'],
+    ['resource jars size:int:0..9007199254740993', 'a bound is beyond 2^53 - 1'],
+    ['resource jars open:bool:yes', 'nothing comes behind bool'],
+    ["resource jars state:enum:a,b'c", 'the values are letters, digits, - and _, joined by commas'],
+    ['resource jars state:enum:a', 'it needs two values or more'],
+    ['resource jars price:decimal:16,2', '"16,2" is no precision up to 15 and a smaller scale'],
+    ['resource jars price:decimal:2,2', '"2,2" is no precision'],
+    ['resource jars open:bool=maybe', '"maybe" is no default of this property'],
+    ['resource jars size:int:0..9=10', '"10" is no default'],
+    ['resource jars price:decimal:5,2=1.5', '"1.5" is no default'],
+    ['resource jars price:decimal:5,2,2=1.50', '"1.50" is no default'],
+    ['resource jars day:date=2026-01-31', 'a property of this kind has no default'],
+    ['resource jars size?:int:0..9=1', 'a property has "?" or a default'],
+    ['resource jars a:bool --unique a,b', '--unique a,b: "b" is none of a'],
+    ['resource jars a:bool b:bool --read-only b', '--read-only b: a new record needs a default or a "?"'],
+    ['resource jars a?:bool --read-only a', 'needs a property that is not --read-only'],
+    ['resource jars a:json:', 'names in camel case, joined by commas, each once; for example address:json:street'],
+    ['resource jars a:json:b,b', 'joined by commas, each once'],
+    ['resource jars a:json:b --unique a', '--unique a: JSON cannot be unique'],
     [
-      ['resource', 'jars', 'label:text'],
-      '"" is no range from the least to the greatest; for example customer:text:100',
-    ],
-    [['resource', 'jars', 'label:text:5..1'], '5 is more than 1'],
-    [['resource', 'jars', 'label:text:5000'], 'a text has 1 to 4000 characters at most'],
-    [['resource', 'jars', 'size:int:1.5..2'], '"1.5..2" is no range'],
-    [['resource', 'jars', 'size:int:0..9007199254740993'], 'a bound is beyond 2^53 - 1'],
-    [['resource', 'jars', 'open:bool:yes'], 'nothing comes behind bool'],
-    [['resource', 'jars', "state:enum:a,b'c"], 'the values are letters, digits, - and _, joined by commas'],
-    [['resource', 'jars', 'state:enum:a'], 'it needs two values or more'],
-    [['resource', 'jars', 'price:decimal:16,2'], '"16,2" is no precision up to 15 and a smaller scale'],
-    [['resource', 'jars', 'price:decimal:2,2'], '"2,2" is no precision'],
-    [['resource', 'jars', 'open:bool=maybe'], '"maybe" is no default of this property'],
-    [['resource', 'jars', 'size:int:0..9=10'], '"10" is no default'],
-    [['resource', 'jars', 'price:decimal:5,2=1.5'], '"1.5" is no default'],
-    [['resource', 'jars', 'price:decimal:5,2,2=1.50'], '"1.50" is no default'],
-    [['resource', 'jars', 'day:date=2026-01-31'], 'a property of this kind has no default'],
-    [['resource', 'jars', 'size?:int:0..9=1'], 'a property has "?" or a default'],
-    [['resource', 'jars', 'a:bool', '--unique', 'a,b'], '--unique a,b: "b" is none of a'],
-    [
-      ['resource', 'jars', 'a:bool', 'b:bool', '--read-only', 'b'],
-      '--read-only b: a new record needs a default or a "?"',
-    ],
-    [['resource', 'jars', 'a?:bool', '--read-only', 'a'], 'needs a property that is not --read-only'],
-    [
-      ['resource', 'jars', 'a:json:'],
-      'names in camel case, joined by commas, each once; for example address:json:street',
-    ],
-    [['resource', 'jars', 'a:json:b,b'], 'joined by commas, each once'],
-    [['resource', 'jars', 'a:json:b', '--unique', 'a'], '--unique a: JSON cannot be unique'],
-    [
-      ['resource', 'jars', 'cookieId:ref:cookies', 'no:int:1..99', '--unique', 'cookieId,no'],
+      'resource jars cookieId:ref:cookies no:int:1..99 --unique cookieId,no',
       '--unique cookieId,no: the tests store 3000 records',
     ],
-    [['resource', 'jars', 'createdAt:date', '--timestamps'], '"createdAt": comes twice'],
-    [['resource', 'jars', 'jarId:ref:jars'], 'writes no reference of a resource to itself'],
-    [['resource', 'jars', 'a:bool', '--ids', 'text'], '--ids text: it is integer or uuid'],
-    [['resource', 'docs', 'a:bool'], '"docs": the name is taken'],
-  ])('rejects %j with one line that names the problem', (args, message) => {
+    ['resource jars createdAt:date --timestamps', '"createdAt": comes twice'],
+    ['resource jars jarId:ref:jars', 'writes no reference of a resource to itself'],
+    ['resource jars a:bool --ids text', '--ids text: it is integer or uuid'],
+    ['resource docs a:bool', '"docs": the name is taken'],
+  ])('rejects %j with one line that names the problem', (words, message) => {
+    const args = words === '' ? [] : words.split(' ');
     const known = new Map([['cookies', { entity: 'Cookie', ids: 'integer' }]]);
     const rejection = expect.stringMatching(/^[^\n]+$/);
     expect(() => parseArguments(args, known)).toThrow(expect.objectContaining({ message: rejection }));
     expect(() => parseArguments(args, known)).toThrow(message);
   });
 
-  it.each<[string[], string]>([
-    [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
-    [
-      ['resource', 'outings', 'a:bool'],
-      '"outings": tests have a table of this name, in test/outings/create-outings.ts; for',
-    ],
-    [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],
-  ])('%j ends with 1, and one line with the problem; nothing is written', async (args, message) => {
+  it.each<[words: string, message: string]>([
+    ['resource jars lidId:ref:lids', '"lids" is no resource in src; there are cookies'],
+    ['resource outings a:bool', '"outings": tests have a table of this name, in test/outings/create-outings.ts; for'],
+    ['resource cookies a:bool', 'src/cookies, test/cookies.e2e-spec.ts'],
+  ])('%j ends with 1, and one line with the problem; nothing is written', async (words, message) => {
     const before = [copy.files(), read('src/app.module.ts')];
-    const { status, stdout, stderr } = await generate(...args);
+    const { status, stdout, stderr } = await generate(...words.split(' '));
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -5,13 +5,7 @@ import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = [
-  'CHANGELOG.md',
-  'Dockerfile',
-  'package-lock.json',
-  '.gitignore',
-  '.npmrc',
-  'docs/openapi.json',
-  'deploy',
+  ...['CHANGELOG.md', 'Dockerfile', 'package-lock.json', '.gitignore', '.npmrc', 'docs/openapi.json', 'deploy'],
 ];
 const NOTES = '### Added\n\n- `/cakes`.\n\n### Fixed\n\n- A cake # 2.';
 const CHANGELOG = `# Changelog\n\n## [Unreleased]\n\n${NOTES}\n`;

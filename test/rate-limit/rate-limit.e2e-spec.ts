@@ -11,6 +11,13 @@ import { type Answer, Client, COOKIE, type Service, startService, token } from '
 const FIELDS = ['ratelimit', 'ratelimit-policy', 'retry-after'] as const;
 const fieldsOf = ({ headers }: Answer) => FIELDS.map((name) => headers.get(name));
 
+/** The statuses of some requests, one after the other. */
+async function statusesOf(count: number, send: () => Promise<Answer>): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < count) statuses.push((await send()).status);
+  return statuses;
+}
+
 /** Handlers that run until the test releases them. */
 @Injectable()
 class Waits {
@@ -159,16 +166,14 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
 
   it('is limited on public routes', async () => {
     const stranger = Client.bearing(await start(LIMITED));
-    const statuses = [];
-    for (let request = 0; request < 3; request++) statuses.push((await stranger.get('/clock')).status);
+    const statuses = await statusesOf(3, () => stranger.get('/clock'));
     expect(statuses).toEqual([200, 200, 429]);
   });
 
   it("keeps its limit when a subject exceeds the subject's limit", async () => {
     const service = await start({ ...LIMITED, RATE_LIMIT_SUBJECT_READ: '1' });
     const [greedy, modest] = [await Client.of(service), await Client.of(service, { subject: 'modest' })];
-    const statuses = [];
-    for (let request = 0; request < 4; request++) statuses.push((await greedy.get('/cookies/1')).status);
+    const statuses = await statusesOf(4, () => greedy.get('/cookies/1'));
     expect(statuses).toEqual([404, 429, 429, 429]);
     const response = await modest.get('/cookies/1');
     expect(response.status).toBe(404);

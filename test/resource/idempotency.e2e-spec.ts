@@ -121,12 +121,6 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), first);
   });
 
-  it('is equal with and without quotes', async () => {
-    const key = randomUUID();
-    const first = await client.post(COOKIE, keyed(key));
-    expectReplay(await client.post(COOKIE, keyed(`"${key}"`)), first);
-  });
-
   it('is one key for a path, also in a target with scheme and host', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
@@ -138,16 +132,12 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(repeated.headers.get('location')).toBe(first.headers.get('location'));
   });
 
-  it.each([
-    ['another body', { ...COOKIE, wish: 'Another' }],
-    ['an invalid body', {}],
-  ])('makes a POST with %s 422 or 400, and keeps the first response', async (_what, other: object) => {
+  it('makes a POST with another body 422 and with an invalid body 400, and keeps the first response', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
     const before = await total();
-    const answer = await client.post(other, headers);
-    if ('wish' in other) expectError(answer, 422, 'IDEMPOTENCY_KEY_REUSED');
-    else expectError(answer, 400, 'INVALID_REQUEST');
+    expectError(await client.post({ ...COOKIE, wish: 'Another' }, headers), 422, 'IDEMPOTENCY_KEY_REUSED');
+    expectError(await client.post({}, headers), 400, 'INVALID_REQUEST');
     expectReplay(await client.post(COOKIE, headers), first);
     expect(await total()).toBe(before);
   });
@@ -218,10 +208,11 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     await withCapacity(0, async () => expectReplay(await client.post(COOKIE, headers), first));
   });
 
-  it('keeps no error: a POST that was 507 is 201 when there is room', async () => {
+  it('keeps no error: a POST that was 507 or 400 is 201 when there is room and the body is valid', async () => {
     const headers = keyed();
     const before = await keys();
     await withCapacity(0, async () => expectError(await client.post(COOKIE, headers), 507, 'STORAGE_FULL'));
+    expectError(await client.post({ ...COOKIE, size: 'tiny' }, headers), 400, 'INVALID_REQUEST');
     expect(await keys()).toBe(before);
     const first = await client.post(COOKIE, headers);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
@@ -233,16 +224,9 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       const answers = await Promise.all(headers.map((each) => client.post(COOKIE, each)));
       expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(201), ...Array(6).fill(507)]);
       const again = await Promise.all(headers.map((each) => client.post(COOKIE, each)));
-      expect(again.map(({ status, text }) => (status === 201 ? text : status))).toEqual(
-        answers.map(({ status, text }) => (status === 201 ? text : status)),
-      );
+      const shown = ({ status, text }: Answer) => (status === 201 ? text : status);
+      expect(again.map(shown)).toEqual(answers.map(shown));
     });
-  });
-
-  it('stores no error of an invalid body: the client may correct it', async () => {
-    const headers = keyed();
-    expectError(await client.post({ ...COOKIE, size: 'tiny' }, headers), 400, 'INVALID_REQUEST');
-    expect((await client.post(COOKIE, headers)).status).toBe(201);
   });
 
   it('stores nothing for a POST without it, and for other methods', async () => {

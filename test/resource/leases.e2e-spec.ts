@@ -58,6 +58,12 @@ describe(`a lease (${engineInUse()})`, () => {
     return { runBy, runners };
   };
 
+  /** The work with batches that take some milliseconds longer. */
+  const slowly = (work: SharedWork, milliseconds: number): SharedWork => ({
+    ...work,
+    batch: (transaction) => work.batch(transaction).finally(() => delay(milliseconds)),
+  });
+
   it('lets one of several processes do the work, and none again before it is due', async () => {
     const { runBy, runners } = workOf(5);
     const results = await Promise.all(
@@ -110,16 +116,8 @@ describe(`a lease (${engineInUse()})`, () => {
     const { runBy, runners } = workOf(3, { lease: 400 });
     // The second process starts when the batch has begun, because otherwise it could take the lease first.
     let isHeld = false;
-    const heldUp = {
-      ...runBy(0),
-      batch: (tx: Sql) => {
-        isHeld = true;
-        return runBy(0)
-          .batch(tx)
-          .finally(() => delay(800));
-      },
-    };
-    const first = processes[0]!.run(heldUp);
+    const work = runBy(0, () => (isHeld = true));
+    const first = processes[0]!.run(slowly(work, 800));
     while (!isHeld) await delay(5);
     let isDone = false;
     for (let tries = 0; !isDone && tries < 400; tries++) {
@@ -133,13 +131,7 @@ describe(`a lease (${engineInUse()})`, () => {
   it('ends with the service after the running batch, and another process continues immediately', async () => {
     const { runBy, runners } = workOf(50);
     const stopped = new Leases(dataSource);
-    const run = stopped.run({
-      ...runBy(0),
-      batch: (tx) =>
-        runBy(0)
-          .batch(tx)
-          .finally(() => delay(10)),
-    });
+    const run = stopped.run(slowly(runBy(0), 10));
     while ((await runners()).length < 2) await delay(5);
     await stopped.onModuleDestroy();
     expect(await run).toBe(false);
@@ -154,13 +146,7 @@ describe(`a lease (${engineInUse()})`, () => {
     const client = await Client.of(service);
     const { runBy } = workOf(20);
     let isDone = false;
-    const run = processes[0]!.run({
-      ...runBy(0),
-      batch: (tx) =>
-        runBy(0)
-          .batch(tx)
-          .finally(() => delay(20)),
-    });
+    const run = processes[0]!.run(slowly(runBy(0), 20));
     void run.then(() => (isDone = true));
     let written = 0;
     while (!isDone && written < 1000) {

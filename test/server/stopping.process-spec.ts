@@ -211,20 +211,6 @@ describe('an uncaught error', () => {
     expect(await service.exit()).toBe(1);
     expect(service.output).toMatch(/"level":"fatal".*"rejected at start"/);
   });
-
-  it('is printed, and ends the process with 1, before there is an application', async () => {
-    // Thrown when all modules are loaded. A timer would be late, because the start on Node 24 is one turn.
-    const throws = `
-      import { AppModule } from '${projectModule('dist/src/app.module.js')}';
-      const forRoot = AppModule.forRoot;
-      AppModule.forRoot = (config) => {
-        process.nextTick(() => { throw new Error('thrown at start'); });
-        return forRoot(config);
-      };`;
-    await using service = ServiceProcess.spawn(folder, preloaded(throws));
-    expect(await service.exit()).toBe(1);
-    expect(service.output).toMatch(/^Error: thrown at start\n +at /m);
-  });
 });
 
 /** A POST whose second half of the body is sent by `finish`. */
