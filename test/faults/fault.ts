@@ -34,12 +34,9 @@ export class Site {
   /** Runs `work`, then ends every process and removes the folder. */
   static async use<T>(work: (site: Site) => Promise<T>): Promise<T> {
     const site = new Site(temporaryFolder());
-    const killAll = (): void => site.processes.forEach(({ child }) => child.kill('SIGKILL'));
-    process.once('exit', killAll);
     try {
       return await work(site);
     } finally {
-      process.off('exit', killAll);
       await Promise.all(site.processes.map((service) => service.end('SIGKILL')));
       rmSync(site.folder, { recursive: true, force: true });
     }
