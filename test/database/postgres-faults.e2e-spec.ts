@@ -1,4 +1,4 @@
-import { replicaKilled } from '../faults/postgres.js';
+import { replicaKilled } from '../faults/killed.js';
 import { describePostgres } from '../support/engine.js';
 
 describePostgres('on PostgreSQL, under load', () => {

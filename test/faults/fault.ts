@@ -34,12 +34,9 @@ export class Site {
   /** Runs `work`, then ends every process and removes the folder. */
   static async use<T>(work: (site: Site) => Promise<T>): Promise<T> {
     const site = new Site(temporaryFolder());
-    const killAll = (): void => site.processes.forEach(({ child }) => child.kill('SIGKILL'));
-    process.once('exit', killAll);
     try {
       return await work(site);
     } finally {
-      process.off('exit', killAll);
       await Promise.all(site.processes.map((service) => service.end('SIGKILL')));
       rmSync(site.folder, { recursive: true, force: true });
     }
@@ -57,30 +54,50 @@ export class Site {
 }
 
 /** Runs `work` while clients write. @param clients default: the default of `writeUntil` */
-export async function whileWriting(
+export function whileWriting(
   service: { readonly url: string },
   ledger: Ledger,
   work: () => Promise<void>,
   clients?: number,
 ): Promise<void> {
+  return whileLoaded((signal) => writeUntil(signal, service, ledger, clients), work);
+}
+
+/** Runs `work` while a load runs, which ends when its signal aborts. An error of the load ends both. */
+export async function whileLoaded(
+  load: (signal: AbortSignal) => Promise<unknown>,
+  work: () => Promise<void>,
+): Promise<void> {
   const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-  const load = writeUntil(signal, service, ledger, clients);
+  const loading = load(AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]));
+  const failed = new Promise<never>((_resolve, reject) => {
+    loading.catch(reject);
+  });
   try {
-    await work();
+    await Promise.race([work(), failed]);
   } finally {
     stopping.abort();
-    await load;
+    await loading;
   }
 }
 
 /** @returns the milliseconds until `count` more writes were acknowledged */
 export async function untilWritten(ledger: Ledger, count: number): Promise<number> {
   const began = performance.now();
-  const before = ledger.answered(/ 2\d\d$/);
-  await until(
-    () => ledger.answered(/ 2\d\d$/) >= before + count,
-    () => `${count} more writes are acknowledged`,
-  );
+  await untilAnswered(ledger, / 2\d\d$/, count);
   return performance.now() - began;
+}
+
+/** Waits for `count` more answers of a kind, or until another condition holds. */
+export async function untilAnswered(
+  ledger: Ledger,
+  kind: RegExp,
+  count: number,
+  orWhen = (): boolean => false,
+): Promise<void> {
+  const enough = ledger.answered(kind) + count;
+  await until(
+    () => ledger.answered(kind) >= enough || orWhen(),
+    () => `${count} more answers ${kind.source}, of ${JSON.stringify([...ledger.answers])}`,
+  );
 }

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Counts, expectKept, Ledger, sumOf, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
-import { until } from '../support/until.js';
 import { ORDINARY_USER } from '../support/ordinary-user.js';
-import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, untilAnswered, untilWritten, whileWriting } from './fault.js';
 
 const FILE = 'cookies.sqlite';
 
@@ -84,11 +83,7 @@ export const fileReadOnly: Fault = ({ times, progress }) =>
       await whileWriting(service, ledger, async () => {
         await untilWritten(ledger, 200);
         setWritable(folder, false);
-        const before = ledger.answered(/./);
-        await until(
-          () => ledger.answered(/./) > before + 2000,
-          () => 'requests are answered',
-        );
+        await untilAnswered(ledger, /./, 2000);
         assert.ok([200, 503].includes((await client.get('/cookies')).status));
       });
       assert.equal(await service.end(), 0);

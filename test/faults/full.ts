@@ -4,8 +4,7 @@ import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger } from '../support/load/ledger.js';
 import { Client, startService } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
-import { until } from '../support/until.js';
-import { type Fault, type Run, Site, whileWriting } from './fault.js';
+import { type Fault, type Run, Site, untilAnswered, whileWriting } from './fault.js';
 
 const LONGEST_WISH = 255;
 
@@ -56,24 +55,17 @@ async function writeThroughFull(
   { times, progress }: Run,
 ): Promise<void> {
   const client = await Client.of(service);
-  const more = async (answer: RegExp, count: number, orWhen = () => false): Promise<void> => {
-    const enough = ledger.answered(answer) + count;
-    await until(
-      () => ledger.answered(answer) >= enough || orWhen(),
-      () => `${count} more answers ${answer.source}, of ${JSON.stringify([...ledger.answers])}`,
-    );
-  };
   await whileWriting(service, ledger, async () => {
     for (let time = 1; time <= times; time++) {
-      await more(/^POST 201$/, 50);
+      await untilAnswered(ledger, /^POST 201$/, 50);
       space.take();
-      await more(/^POST 507$/, 200);
-      await more(/^DELETE 204$/, 20, () => ledger.acknowledged.size === 0);
+      await untilAnswered(ledger, /^POST 507$/, 200);
+      await untilAnswered(ledger, /^DELETE 204$/, 20, () => ledger.acknowledged.size === 0);
       assert.equal((await client.get('/cookies')).status, 200);
       const last = [...ledger.acknowledged].at(-1);
       if (last !== undefined) assert.ok([200, 404].includes((await client.get(`/cookies/${last[1]}`)).status));
       space.giveBack();
-      await more(/^POST 201$/, 50);
+      await untilAnswered(ledger, /^POST 201$/, 50);
       progress?.(
         `full ${time}/${times}: ${ledger.answered(/^POST 507$/)} of ${ledger.answered(/^POST/)} POSTs refused`,
       );

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
+import type { Environment } from '../../src/config/config.js';
+import {
+  type Counts,
+  expectKept,
+  expectKeptIn,
+  Ledger,
+  type Stored,
+  storedIn,
+  storedOn,
+} from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
-import { until } from '../support/until.js';
-import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
+import { type Fault, type Run, Site, untilWritten, whileWriting } from './fault.js';
+import { onItsOwn } from './postgres.js';
+
+/** Acknowledged writes around a kill. */
+const SOME = 100;
 
 /** The process gets SIGKILL while clients write, and is started again. */
 export const killed: Fault = ({ times, progress }) =>
@@ -14,18 +26,13 @@ export const killed: Fault = ({ times, progress }) =>
       const client = await Client.of(service);
       const refusal = { ...COOKIE, size: 'tiny', wish: ledger.nextWish() };
       ledger.note(refusal.wish, await client.post(refusal));
-      const before = ledger.acknowledged.size;
-      const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-      // A random moment, perhaps within a commit or a checkpoint.
-      await sleep(200 + 500 * Math.random());
-      await until(
-        () => ledger.acknowledged.size > before,
-        () => 'the load has stored nothing',
-      );
-      await service.end('SIGKILL');
-      await load;
-      const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
-      progress?.(`killed ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`);
+      await whileWriting(service, ledger, async () => {
+        // A random moment, perhaps within a commit or a checkpoint.
+        await sleep(200 + 500 * Math.random());
+        await untilWritten(ledger, 1);
+        await service.end('SIGKILL');
+      });
+      progress?.(`killed ${time}/${times}: ${sentence(expectKept(site.folder, ledger))}`);
     }
     assert.equal(ledger.refused.size, times);
     const service = await site.start();
@@ -36,30 +43,44 @@ export const killed: Fault = ({ times, progress }) =>
   });
 
 /** One of two processes that write one file gets SIGKILL and is started again. The other process must not notice. */
-export const killedBesideAnother: Fault = ({ times, progress }) =>
-  Site.use(async (site) => {
-    const ledger = new Ledger();
-    const other = await site.start();
-    for (let time = 1; time <= times; time++) {
-      const service = await site.start();
-      const survivors = new Ledger(`other ${time}`);
-      await whileWriting(other, survivors, async () => {
-        const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-        await sleep(500 + 500 * Math.random());
-        await untilWritten(survivors, 1);
+export const killedBesideAnother: Fault = (run) =>
+  Site.use((site) => killBesideAnother(site, {}, () => storedIn(site.folder), run));
+
+/** Like `killedBesideAnother`, with two replicas on PostgreSQL. */
+export const replicaKilled: Fault = (run) =>
+  Site.use((site) =>
+    onItsOwn((server) => killBesideAnother(site, { DATABASE_URL: server.url() }, () => storedOn(server.url()), run)),
+  );
+
+async function killBesideAnother(
+  site: Site,
+  environment: Environment,
+  stored: () => Stored | Promise<Stored>,
+  { times, progress }: Run,
+): Promise<Counts> {
+  const [ledger, survivors] = [new Ledger('killed'), new Ledger('other')];
+  const other = await site.start(environment);
+  for (let time = 1; time <= times; time++) {
+    const service = await site.start(environment);
+    let stall = NaN;
+    await whileWriting(other, survivors, async () => {
+      await whileWriting(service, ledger, async () => {
+        await untilWritten(ledger, SOME);
+        await sleep(500 * Math.random());
         await service.end('SIGKILL');
-        await load;
-        await untilWritten(survivors, 1);
       });
-      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
-      expectKept(site.folder, survivors);
-      ledger.add(survivors);
-      const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
-      progress?.(
-        `killed beside another ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`,
-      );
-    }
-    assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
-    assert.equal(await other.end(), 0);
-    return expectKept(site.folder, ledger);
-  });
+      stall = await untilWritten(survivors, SOME);
+    });
+    assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
+    expectKeptIn(await stored(), survivors);
+    const counts = sentence(expectKeptIn(await stored(), ledger));
+    progress?.(`killed ${time}/${times}: ${counts}; the other wrote ${SOME} more in ${Math.round(stall)} ms`);
+  }
+  assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
+  assert.equal(await other.end(), 0);
+  ledger.add(survivors);
+  return expectKeptIn(await stored(), ledger);
+}
+
+const sentence = ({ acknowledged, unknown, rows }: Counts): string =>
+  `${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`;

@@ -3,16 +3,23 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectKeptIn, Ledger, type Stored, storedIn, storedOn, sumOf, writeUntil } from '../support/load/ledger.js';
+import type { Environment } from '../../src/config/config.js';
+import {
+  type Counts,
+  expectKeptIn,
+  Ledger,
+  type Stored,
+  storedIn,
+  storedOn,
+  sumOf,
+  writeUntil,
+} from '../support/load/ledger.js';
 import { type Answer, Client, COOKIE } from '../support/service.js';
-import { type Fault, LONGEST_LOAD, type Run, Site, untilWritten } from './fault.js';
+import { type Fault, type Run, Site, untilWritten, whileLoaded } from './fault.js';
 import { onItsOwn } from './postgres.js';
 
 /** Clients of the service, and writers without it: about a third of the writes are theirs. */
 const [CLIENTS, WRITERS] = [4, 6];
-
-/** Acknowledged writes without the service between two kills. */
-const SOME = 40;
 
 /** How another program writes: by a repository or raw SQL of TypeORM, or by the driver. */
 const WAYS = ['repository', 'sql', 'driver'] as const;
@@ -37,42 +44,65 @@ export interface Result {
  * The service and a process that makes a third of the writes without it get SIGKILL in turn. The count stays correct,
  * and no response of the service is older than an acknowledged write.
  */
-export const otherWriters: Fault = async (run) => {
+export const otherWriters: Fault = (run) => onBothEngines((site, database) => history(site, database, run));
+
+/** Runs `work` on a new database of each engine. @returns the sums of its counts */
+export async function onBothEngines(work: (site: Site, database: StoredDatabase) => Promise<Counts>) {
   const onSqlite = await Site.use((site) => {
-    const stored = (): Promise<Stored> => Promise.resolve(storedIn(site.folder));
-    return history(site, `sqlite:${join(site.folder, 'cookies.sqlite')}`, stored, run);
+    const url = `sqlite:${join(site.folder, 'cookies.sqlite')}`;
+    return work(site, { url, stored: () => Promise.resolve(storedIn(site.folder)) });
   });
   const onPostgres = await Site.use((site) =>
-    onItsOwn((server) => history(site, server.url(), () => storedOn(server.url()), run)),
+    onItsOwn((server) => work(site, { url: server.url(), stored: () => storedOn(server.url()) })),
   );
   return sumOf([onSqlite, onPostgres]);
-};
+}
 
-async function history(site: Site, url: string, stored: () => Promise<Stored>, { times, progress }: Run) {
+export interface StoredDatabase {
+  readonly url: string;
+  readonly stored: () => Promise<Stored>;
+}
+
+export interface HistoryOptions {
+  /** Environment of the service. */
+  readonly environment?: Environment;
+  /** Acknowledged writes without the service between two kills. */
+  readonly writes?: number;
+  /** Checks the database after each kill. */
+  readonly check?: () => Promise<void>;
+}
+
+export async function history(
+  site: Site,
+  { url, stored }: StoredDatabase,
+  { times, progress }: Run,
+  { environment, writes = 40, check }: HistoryOptions = {},
+): Promise<Counts & { readonly pastTheKit: number }> {
   const [all, past] = [new Ledger(), new Ledger('past')];
-  let [service, other] = [await site.start({ DATABASE_URL: url }), await OtherWriter.start(url)];
+  const start = () => site.start({ ...environment, DATABASE_URL: url });
+  let [service, other] = [await start(), await OtherWriter.start(url)];
   try {
     for (let time = 1; time <= times; time++) {
       const ledger = new Ledger(`kit ${time}`);
-      const stopping = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
       const client = await Client.of(service);
-      const writers = Array.from({ length: WRITERS }, async (_, index) => {
-        while (!signal.aborted && (await writeOne(client, other, past, WAYS[index % WAYS.length]!)));
+      const write = async (signal: AbortSignal, way: Command['way']): Promise<void> => {
+        while (!signal.aborted && (await writeOne(client, other, past, way)));
+      };
+      const load = (signal: AbortSignal): Promise<unknown> => {
+        const writers = Array.from({ length: WRITERS }, (_, index) => write(signal, WAYS[index % WAYS.length]!));
+        return Promise.all([writeUntil(signal, service, ledger, CLIENTS), ...writers]);
+      };
+      await whileLoaded(load, async () => {
+        await untilWritten(past, writes);
+        await sleep(200 * Math.random());
+        await (time % 2 === 1 ? service.end('SIGKILL') : other.kill());
       });
-      const work = Promise.all([writeUntil(signal, service, ledger, CLIENTS), ...writers]);
-      // The error is thrown when `work` is awaited. Until then all other writers stop.
-      work.catch(() => stopping.abort());
-      await Promise.race([untilWritten(past, SOME), work]);
-      await sleep(200 * Math.random());
-      await (time % 2 === 1 ? service.end('SIGKILL') : other.kill());
-      stopping.abort();
-      await work;
-      if (time % 2 === 1) service = await site.start({ DATABASE_URL: url });
+      if (time % 2 === 1) service = await start();
       else other = await OtherWriter.start(url);
       all.add(ledger);
       expectKeptIn(await stored(), past);
       const { acknowledged, rows } = expectKeptIn(await stored(), all);
+      await check?.();
       progress?.(`${time}/${times}: ${acknowledged} by the kit, ${past.answered(/ 2\d\d$/)} past it, ${rows} rows`);
     }
     assert.equal(await service.end(), 0);
@@ -131,7 +161,7 @@ async function look(client: Client, id: number, known: readonly Answer[]): Promi
 const outcomes = (answers: readonly Answer[]): unknown[] => answers.flatMap(({ status, body }) => [status, body]);
 
 /** The process of `other-writer.ts`. */
-export class OtherWriter {
+class OtherWriter {
   private readonly waiting = new Map<number, (result?: Result) => void>();
   private commands = 0;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, expectKeptIn, Ledger, storedOn, sumOf, writeUntil } from '../support/load/ledger.js';
+import { type Counts, expectKeptIn, Ledger, storedOn, sumOf } from '../support/load/ledger.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
+import { type Fault, Site, untilWritten, whileWriting } from './fault.js';
 
 /** Acknowledged writes between two faults. */
 const SOME = 100;
@@ -46,33 +46,6 @@ export const postgresKilled: Fault = ({ times, progress }) =>
       assert.ok(connections <= 19, `${connections} connections were left`);
       const counts = expectKeptIn(await storedOn(server.url()), ledger);
       return { ...counts, slowestRecoveryMs: Math.round(slowest) };
-    }),
-  );
-
-/** One of two replicas gets SIGKILL under load and is started again. The other replica must not notice. */
-export const replicaKilled: Fault = ({ times, progress }) =>
-  Site.use((site) =>
-    onItsOwn(async (server) => {
-      const environment = { DATABASE_URL: server.url() };
-      const other = await site.start(environment);
-      const [ledger, survivors] = [new Ledger('killed'), new Ledger('other')];
-      await whileWriting(other, survivors, async () => {
-        for (let time = 1; time <= times; time++) {
-          const service = await site.start(environment);
-          const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-          await untilWritten(ledger, SOME);
-          await service.end('SIGKILL');
-          await load;
-          const stall = await untilWritten(survivors, SOME);
-          progress?.(`replica killed ${time}/${times}: the other wrote ${SOME} more in ${Math.round(stall)} ms`);
-        }
-      });
-      assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
-      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other replica have noticed');
-      const stored = await storedOn(server.url());
-      expectKeptIn(stored, survivors);
-      ledger.add(survivors);
-      return expectKeptIn(stored, ledger);
     }),
   );
 

@@ -21,9 +21,9 @@ import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
 import { hostileBackups } from './hostile-backups.js';
 import { hostileClients } from './hostile-clients.js';
-import { killed, killedBesideAnother } from './killed.js';
+import { killed, killedBesideAnother, replicaKilled } from './killed.js';
 import { otherWriters } from './other-writers.js';
-import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
+import { postgresKilled, standbyPromoted } from './postgres.js';
 import { repeated, replicasRepeated } from './repeated.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
@@ -75,7 +75,7 @@ The attacks of hostile-clients: ${ATTACKS.map(({ name }) => name).join(', ')}`;
 
 function readArguments() {
   const text = { type: 'string' } as const;
-  const options = { times: text, seconds: text, attacks: text, picture: text, help: { type: 'boolean' } } as const;
+  const options = { times: text, seconds: text, attacks: text, picture: text } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   for (const name of ['times', 'seconds'] as const) {
     if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
@@ -87,10 +87,7 @@ function readArguments() {
 
 function argumentsOrEnd(): ReturnType<typeof readArguments> {
   try {
-    const values = readArguments();
-    if (values.help !== true) return values;
-    console.log(USAGE);
-    return process.exit(0);
+    return readArguments();
   } catch (error) {
     console.error(`${(error as Error).message}\n${USAGE}`);
     return process.exit(2);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
-import { Client, token } from '../support/service.js';
-import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+import { expectKept, Ledger } from '../support/load/ledger.js';
+import { Client } from '../support/service.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { StallingClient } from '../support/faults/stalling-client.js';
+import { type Fault, Site, whileWriting } from './fault.js';
 import { residentMegabytes } from './process-figures.js';
 
 const READERS = 70;
@@ -15,16 +15,15 @@ const RECORDS = 200_000;
 const CLIENTS = 4;
 /** Seconds in which disconnected readers return. The service allows a pause of 30. */
 const STALLED_SECONDS = 45;
-const MEGABYTE = 1024 * 1024;
-/** Maximum memory of all readers: some pages of the list, the buffers of a socket, and SQLite's cache for each. */
-const LARGEST_MEMORY = READERS * 4 * MEGABYTE;
+/** Maximum memory of all readers in MB: some pages of the list, the buffers of a socket, and SQLite's cache for each. */
+const LARGEST_MEMORY = READERS * 4;
 /**
  * Without a limit the WAL grows by some MB a second. Above 128 MB the readers are disconnected, and commits continue
- * until then.
+ * until then. In MB.
  */
-const LARGEST_WAL = 144 * MEGABYTE;
-/** Largest WAL without readers. */
-const LARGEST_WAL_LEFT = 16 * MEGABYTE;
+const LARGEST_WAL = 144;
+/** Largest WAL without readers, in MB. */
+const LARGEST_WAL_LEFT = 16;
 
 /**
  * Clients request a long list and read nothing of it, again and again. Others write and list and must not notice. When
@@ -40,34 +39,31 @@ export const stalledReaders: Fault = ({ times, progress }) =>
       const service = await site.start();
       const client = await Client.of(service);
       await client.get('/cookies?limit=1000');
-      const memoryBefore = memoryOf(service.child.pid!);
-      const stopping = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-      const load = writeUntil(signal, service, ledger, CLIENTS);
-      const readers: Socket[] = [];
-      for (let second = 0; second < STALLED_SECONDS; second++) {
-        // Replaces a third of the readers at a time, so that their snapshots overlap.
-        if (second % 10 === 0) await replaceThird(readers, service);
-        const before = ledger.answered(/ 2\d\d$/);
-        await sleep(1000);
-        const began = performance.now();
-        const { status } = await client.get('/cookies?limit=10&sort=-id');
-        worst.listMilliseconds = Math.max(worst.listMilliseconds, Math.round(performance.now() - began));
-        if (status !== 200) worst.listsRefused += 1;
-        const wal = walOf(site.folder);
-        worst.memory = Math.max(worst.memory, memoryOf(service.child.pid!) - memoryBefore);
-        worst.wal = Math.max(worst.wal, wal);
-        const written = ledger.answered(/ 2\d\d$/) - before;
-        assert.ok(written > 0, `no write was answered in second ${second}`);
-        const memory = `${megabytes(memoryOf(service.child.pid!))} MB of memory`;
-        progress?.(
-          `stalled readers ${time}/${times}, second ${second}: ${written} writes, list ${status}, ${memory}, ${megabytes(wal)} MB of WAL`,
-        );
-      }
-      for (const reader of readers) reader.destroy();
-      await sleep(5000);
-      stopping.abort();
-      await load;
+      const memoryBefore = residentMegabytes(service.child.pid!);
+      const readers: StallingClient[] = [];
+      const stall = async (): Promise<void> => {
+        for (let second = 0; second < STALLED_SECONDS; second++) {
+          // Replaces a third of the readers at a time, so that their snapshots overlap.
+          if (second % 10 === 0) await replaceThird(readers, service);
+          const before = ledger.answered(/ 2\d\d$/);
+          await sleep(1000);
+          const began = performance.now();
+          const { status } = await client.get('/cookies?limit=10&sort=-id');
+          worst.listMilliseconds = Math.max(worst.listMilliseconds, Math.round(performance.now() - began));
+          if (status !== 200) worst.listsRefused += 1;
+          const [memory, wal] = [residentMegabytes(service.child.pid!), walOf(site.folder)];
+          worst.memory = Math.max(worst.memory, memory - memoryBefore);
+          worst.wal = Math.max(worst.wal, wal);
+          const written = ledger.answered(/ 2\d\d$/) - before;
+          assert.ok(written > 0, `no write was answered in second ${second}`);
+          progress?.(
+            `stalled readers ${time}/${times}, second ${second}: ${written} writes, list ${status}, ${memory.toFixed(1)} MB of memory, ${wal.toFixed(1)} MB of WAL`,
+          );
+        }
+        for (const reader of readers) reader.leave();
+        await sleep(5000);
+      };
+      await whileWriting(service, ledger, stall, CLIENTS);
       worst.walLeft = Math.max(worst.walLeft, walOf(site.folder));
       assert.equal(ledger.answered(/ ([345]\d\d|unknown)/), 0, 'writers were refused');
       assert.equal((await client.get('/cookies?limit=10')).status, 200);
@@ -85,22 +81,10 @@ export const stalledReaders: Fault = ({ times, progress }) =>
   });
 
 /** Replaces the readers that have waited longest, if there are enough. */
-async function replaceThird(readers: Socket[], service: { readonly url: string }): Promise<void> {
+async function replaceThird(readers: StallingClient[], service: ServiceProcess): Promise<void> {
   const third = Math.ceil(READERS / 3);
-  for (const reader of readers.splice(0, readers.length + third - READERS)) reader.destroy();
-  const bearer = await token();
-  readers.push(...(await Promise.all(Array.from({ length: third }, () => stalledReader(service, bearer)))));
-}
-
-async function stalledReader({ url }: { readonly url: string }, bearer: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  // A disconnect by the service may appear as a reset.
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  socket.pause();
-  socket.write(`GET /cookies HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${bearer}\r\n\r\n`);
-  return socket;
+  for (const reader of readers.splice(0, readers.length + third - READERS)) reader.leave();
+  readers.push(...(await Promise.all(Array.from({ length: third }, () => StallingClient.get(service)))));
 }
 
 /** Stores cookies without the service, because the service would take minutes. */
@@ -112,10 +96,8 @@ export function storePastTheService(folder: string, count: number, wish = 'store
   database.close();
 }
 
+/** Size of the WAL in MB. */
 function walOf(folder: string): number {
-  return statSync(join(folder, 'cookies.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0;
+  const bytes = statSync(join(folder, 'cookies.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0;
+  return Math.ceil(bytes / 1024 ** 2);
 }
-
-const memoryOf = (pid: number): number => residentMegabytes(pid) * MEGABYTE;
-
-const megabytes = (bytes: number): string => (bytes / MEGABYTE).toFixed(1);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { type Answer, Client, COOKIE } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+import { type Fault, Site, whileLoaded } from './fault.js';
 
 const SECONDS = 60;
 
@@ -43,22 +43,20 @@ export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
     const deadline = performance.now() + seconds * 1000;
     const times = Object.fromEntries(Object.keys(HAPPENINGS).map((name) => [name, 0]));
     for (let round = 0; performance.now() < deadline; round++) {
-      const stopping = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-      const work = Promise.all([
-        ...pair.map((service) => writeUntil(signal, service, ledger, CLIENTS)),
-        across.lookUntil(signal, pair[0], pair[1]),
-        across.lookUntil(signal, pair[1], pair[0]),
-      ]);
-      // The error is thrown when `work` is awaited. Until then all other clients stop.
-      work.catch(() => stopping.abort());
-      await sleep(300 + 700 * Math.random());
       const [name, happening] = Object.entries(HAPPENINGS)[Math.floor(3 * Math.random())]!;
-      pair[round % 2] = await happening(pair[round % 2]!, site);
+      const [one, other] = pair;
+      const load = (signal: AbortSignal): Promise<unknown> =>
+        Promise.all([
+          ...[one, other].map((service) => writeUntil(signal, service, ledger, CLIENTS)),
+          across.lookUntil(signal, one, other),
+          across.lookUntil(signal, other, one),
+        ]);
+      await whileLoaded(load, async () => {
+        await sleep(300 + 700 * Math.random());
+        pair[round % 2] = await happening(pair[round % 2]!, site);
+        await sleep(300);
+      });
       times[name]! += 1;
-      await sleep(300);
-      stopping.abort();
-      await work;
       const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
       progress?.(
         `${name}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows, ${across.looks} looks across`,

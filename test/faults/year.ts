@@ -120,7 +120,7 @@ class Year {
     bearer: string,
   ) {
     const url = balancer?.url ?? `http://127.0.0.1:${replicas[0]!.environment['PORT']}`;
-    this.load = new Load({ url });
+    this.load = new Load([{ url }]);
     this.good = new GoodClient(url, bearer);
   }
 

@@ -1,9 +1,11 @@
-import type { Environment } from '../../src/config/config.js';
+import { rmSync } from 'node:fs';
 import { onServer, type PostgresServer } from '../support/postgres/postgres-server.js';
-import { escapedBytes } from './message.js';
-import { fuzzModel, ModelViolation } from './model.js';
-import { fuzzRaw, RawViolation } from './raw.js';
-import { type ProvideDatabase, ServiceUnderTest } from './service-under-test.js';
+import { temporaryFolder } from '../support/service.js';
+import type { Change } from './change-log.js';
+import { ModelFuzz } from './model.js';
+import { RawFuzz } from './raw.js';
+import { endViolation, type ServiceUnderTest, startUnderTest } from './service-under-test.js';
+import { Violation } from './violation.js';
 
 export type Part = 'raw' | 'model';
 
@@ -21,59 +23,73 @@ export interface FuzzOptions {
   readonly report: (text: string) => void;
 }
 
-/** A small capacity: the storage is often full, but a list has several chunks. */
-const RAW: Environment = { COOKIES_CAPACITY: '2500' };
-/** The clients of a model often meet a full storage, and often free places. */
-const MODEL_CAPACITY = 60;
-const MODEL: Environment = { COOKIES_CAPACITY: String(MODEL_CAPACITY) };
+/** One part of the fuzzer, which sends requests to one service. */
+export interface FuzzPart {
+  readonly counts: Record<string, number> & { requests: number };
+  /** Sends requests until `counts` has this many. @throws {Violation} */
+  sendUntil(requests: number): Promise<void>;
+  /** Compares the responses since the last comparison with the log and the new changes. @throws {Violation} */
+  compare(changes: readonly Change[]): void;
+  close(): void;
+}
+
+/** Requests until the log and the database are compared. */
+const EPOCH = 40_000;
+/** For raw bytes the storage is often full, but a list has several chunks. The clients of the model often meet both. */
+const CAPACITY: Readonly<Record<Part, number>> = { raw: 2500, model: 60 };
 
 /** Runs the parts, each on a new service. @returns whether no promise was broken */
 export async function fuzz(options: FuzzOptions): Promise<boolean> {
   let passed = true;
   for (const part of options.parts) {
-    const services = new ServiceUnderTest(part === 'raw' ? RAW : MODEL, databases(options.server));
+    const folder = temporaryFolder();
+    const databaseUrl = await databaseFor(part, options.server);
+    const environment = { COOKIES_CAPACITY: String(CAPACITY[part]) };
+    const service = await startUnderTest(folder, environment, databaseUrl);
     try {
-      const requests = Math.ceil(options.requests / options.parts.length);
-      const run = { ...options, requests, capacity: MODEL_CAPACITY };
-      const counts = part === 'raw' ? await fuzzRaw(services, run) : await fuzzModel(services, run);
-      options.report(`${part}: seed ${options.seed}, ${sentence(counts)}`);
+      options.report(`${part}: seed ${options.seed}, ${sentence(await run(part, service, options))}`);
     } catch (error) {
+      if (!(error instanceof Violation)) throw error;
       passed = false;
-      await reportViolation(part, error, services, options);
+      options.report(`${part}: FAILED, seed ${options.seed}, ${error.message}`);
+      options.progress?.(error.evidence.join('\n'));
     } finally {
-      await services.removeAll();
+      await service.process.end('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
     }
   }
   return passed;
 }
 
-async function reportViolation(
-  part: Part,
-  error: unknown,
-  services: ServiceUnderTest,
-  { seed, progress, report }: FuzzOptions,
-): Promise<void> {
-  const isModel = error instanceof ModelViolation;
-  if (!isModel && !(error instanceof RawViolation)) throw error;
-  report(`${part}: FAILED, seed ${seed}, ${error.message}`);
-  if (isModel) return progress?.(error.history);
-  const tokens = await services.tokens;
-  for (const { messages, end } of error.suspects.slice(0, 3)) {
-    const lines = messages.map(({ bytes }) => escapedBytes(bytes, tokens));
-    progress?.(`  ${[...lines, `(then: ${end})`].join('\n  ')}`);
+/** Sends the requests of a part, expects that nothing is in flight afterwards, and ends the service. */
+async function run(part: Part, service: ServiceUnderTest, options: FuzzOptions): Promise<Record<string, number>> {
+  const { seed, clients, parts, progress } = options;
+  const requests = Math.ceil(options.requests / parts.length);
+  const fuzz: FuzzPart =
+    part === 'raw' ? new RawFuzz(service, seed) : new ModelFuzz(service, seed, clients, CAPACITY.model);
+  const { counts } = fuzz;
+  const began = performance.now();
+  let serial = 0;
+  while (counts.requests < requests) {
+    await fuzz.sendUntil(Math.min(requests, counts.requests + EPOCH));
+    const rate = Math.round(counts.requests / ((performance.now() - began) / 1000));
+    await service.log.settle();
+    const changes = await service.changes.after(serial);
+    fuzz.compare(changes);
+    serial = changes.at(-1)?.serial ?? serial;
+    service.log.forget();
+    progress?.(`${part}: ${counts.requests} of ${requests} requests, ${rate} a second`);
   }
+  fuzz.close();
+  const violation = await endViolation(service.process);
+  if (violation !== undefined) throw new Violation(violation);
+  return counts;
 }
 
-let databasesMade = 0;
-
-function databases(server: PostgresServer | undefined): ProvideDatabase {
-  if (server === undefined) return undefined;
-  return async () => {
-    databasesMade += 1;
-    const name = `fuzz_${databasesMade}`;
-    await onServer(server.url(), (client) => client.query(`CREATE DATABASE ${name}`));
-    return server.url(name);
-  };
+/** Makes an empty PostgreSQL database and returns its URL; `undefined` on SQLite. */
+async function databaseFor(part: Part, server: PostgresServer | undefined): Promise<string | undefined> {
+  await (server && onServer(server.url(), (client) => client.query(`CREATE DATABASE fuzz_${part}`)));
+  return server?.url(`fuzz_${part}`);
 }
 
 function sentence(counts: Record<string, number>): string {

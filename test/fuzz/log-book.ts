@@ -14,8 +14,6 @@ export class LogBook {
   private readonly lines = new Map<string, RequestLine[]>();
   /** Number of lines. */
   count = 0;
-  /** The last lines without a request: errors, warnings. */
-  readonly others: string[] = [];
 
   /** Reads the log of a service from now on. */
   constructor(service: ServiceProcess) {
@@ -47,15 +45,9 @@ export class LogBook {
 
   private read(text: string): void {
     const line = parsed(text);
-    if (line?.requestId === undefined || line.method === undefined || line.status === undefined) {
-      this.others.push(text.slice(0, 2000));
-      if (this.others.length > 20) this.others.shift();
-      return;
-    }
+    if (line?.requestId === undefined || line.method === undefined || line.status === undefined) return;
     this.count += 1;
-    const lines = this.lines.get(line.requestId);
-    if (lines === undefined) this.lines.set(line.requestId, [line]);
-    else lines.push(line);
+    this.lines.set(line.requestId, [...this.of(line.requestId), line]);
   }
 }
 

@@ -4,13 +4,10 @@ import type { Random } from './random.js';
 
 const WISHES = [
   '',
-  'x'.repeat(255),
-  'x'.repeat(256),
-  '🍪'.repeat(255),
-  '🍪'.repeat(256),
   'a\u0000b',
   '\ud800',
   'e\u0301',
+  ...[255, 256].flatMap((length) => ['x'.repeat(length), '🍪'.repeat(length)]),
 ];
 const VALUES: unknown[] = [null, 1, true, '', 'Vanilla', 'vanilla ', [], ['vanilla'], {}, { constructor: 1 }, '1'];
 const STRAYS = ['id', 'wish', 'colour', '__proto__', 'constructor', 'toString', ''];

@@ -2,7 +2,7 @@ import type { HttpResponse } from '../support/http-response.js';
 import type { Tokens } from './message.js';
 import { anyBody } from './model-bodies.js';
 import { condition } from './model-conditions.js';
-import type { KnownRecord, RecordCount } from './model-records.js';
+import type { KnownRecord, PossibleCounts } from './model-records.js';
 import { type Draft, listQuery, type Rejection, spoil } from './model-request.js';
 import { outcomeViolation } from './model-outcome.js';
 import type { Random } from './random.js';
@@ -88,13 +88,8 @@ export class ModelClient {
   }
 
   /** Updates the knowledge of the client by a response. @returns the violation */
-  settle(
-    attempt: Attempt,
-    response: HttpResponse,
-    counts: RecordCount,
-    before: RecordCount['before'],
-  ): string | undefined {
-    const violation = outcomeViolation(attempt, response, this, counts, before);
+  settle(attempt: Attempt, response: HttpResponse, counts: PossibleCounts): string | undefined {
+    const violation = outcomeViolation(attempt, response, this, counts);
     if (violation !== undefined || response.status >= 300 || attempt.repeats !== undefined) return violation;
     const { draft, record } = attempt;
     const etag = response.headers.get('etag');

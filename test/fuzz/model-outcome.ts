@@ -1,37 +1,28 @@
 import type { HttpResponse } from '../support/http-response.js';
 import type { Attempt, ModelClient } from './model-client.js';
 import { listViolation } from './model-list.js';
-import type { KnownRecord, RecordCount } from './model-records.js';
+import type { KnownRecord, PossibleCounts } from './model-records.js';
+import { ALLOW } from './model-request.js';
 
-const ALLOW = { collection: 'GET, HEAD, OPTIONS, POST', record: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' };
-const SUCCESS: Record<string, number> = {
-  POST: 201,
-  GET: 200,
-  HEAD: 200,
-  PUT: 200,
-  PATCH: 204,
-  DELETE: 204,
-  OPTIONS: 204,
-};
+const SUCCESS: Record<string, number> = { GET: 200, HEAD: 200, PUT: 200, PATCH: 204, DELETE: 204, OPTIONS: 204 };
 
 /** Finds errors in a response, by the client's knowledge of its records. */
 export function outcomeViolation(
   attempt: Attempt,
   response: HttpResponse,
   client: ModelClient,
-  counts: RecordCount,
-  before: RecordCount['before'],
+  counts: PossibleCounts,
 ): string | undefined {
   const { draft, rejection, isNotModified } = attempt;
   if (response.status === 503) return undefined;
   if (rejection !== undefined) return rejectionViolation(attempt, response);
   if (attempt.repeats !== undefined) return replayViolation(attempt.repeats.response, response);
-  if (draft.method === 'POST') return createViolation(attempt, response, counts, before);
+  if (draft.method === 'POST') return createViolation(attempt, response, counts);
   const expected = isNotModified ? 304 : SUCCESS[draft.method]!;
   if (response.status !== expected) return `${response.status} instead of ${expected}${saying(response)}`;
   if (draft.method === 'OPTIONS') return optionsViolation(attempt, response);
   if (draft.path !== '/cookies') return recordViolation(attempt, response);
-  return countViolation(attempt, response, counts, before) ?? listed(attempt, response, client);
+  return countViolation(attempt, response, counts) ?? listed(attempt, response, client);
 }
 
 function rejectionViolation({ rejection }: Attempt, response: HttpResponse): string | undefined {
@@ -54,13 +45,8 @@ function replayViolation(first: HttpResponse, { status, headers, content }: Http
 }
 
 /** 201 needs a free place; 507 needs a moment without one. */
-function createViolation(
-  { draft }: Attempt,
-  response: HttpResponse,
-  counts: RecordCount,
-  before: RecordCount['before'],
-): string | undefined {
-  const { fewest, most } = counts.bounds(before, 1);
+function createViolation({ draft }: Attempt, response: HttpResponse, counts: PossibleCounts): string | undefined {
+  const { fewest, most } = counts.bounds();
   if (response.status === 507) {
     return most < counts.capacity ? `507 with at most ${most} of ${counts.capacity} records` : undefined;
   }
@@ -98,16 +84,11 @@ function recordViolation({ draft, record }: Attempt, response: HttpResponse): st
   return sameFields(found, after) ? undefined : `The record is ${JSON.stringify(found)}`;
 }
 
-function countViolation(
-  { draft }: Attempt,
-  { headers }: HttpResponse,
-  counts: RecordCount,
-  before: RecordCount['before'],
-): string | undefined {
+function countViolation({ draft }: Attempt, { headers }: HttpResponse, counts: PossibleCounts): string | undefined {
   const isFiltered = draft.query.some(([name]) => name === 'flavor' || name === 'size');
   const total = headers.get('x-total-count');
   if (isFiltered) return total === undefined ? undefined : 'A filtered list tells the count of all';
-  const { fewest, most } = counts.bounds(before, 0);
+  const { fewest, most } = counts.bounds();
   if (Number(total) >= fewest && Number(total) <= most) return undefined;
   return `X-Total-Count is ${total} instead of ${fewest} to ${most}`;
 }

@@ -10,36 +10,39 @@ export interface KnownRecord {
 }
 
 /** The possible numbers of records while a request is answered. */
+export interface PossibleCounts {
+  readonly capacity: number;
+  /** The minimum and maximum number of records since the request began, without its own new record. */
+  bounds(): { fewest: number; most: number };
+}
+
+/** Counts the records and the requests in flight that create or delete one. */
 export class RecordCount {
   private created = 0;
   private deleted = 0;
   private creating = 0;
   private deleting = 0;
 
-  constructor(readonly capacity: number) {}
+  constructor(private readonly capacity: number) {}
 
-  /** The known numbers before a request, for `bounds` after its response. */
-  get before(): { created: number; deleted: number } {
-    return { created: this.created, deleted: this.deleted };
-  }
-
-  /** The minimum and maximum number of records since then, without records of the request itself. */
-  bounds(before: { created: number; deleted: number }, own: number): { fewest: number; most: number } {
+  /** Call `end` after the response. */
+  begin(method: string): PossibleCounts & { end(succeeded: boolean): void } {
+    const [created, deleted] = [this.created, this.deleted];
+    const [creates, deletes] = ['POST', 'DELETE'].map((each) => (method === each ? 1 : 0)) as [number, number];
+    this.creating += creates;
+    this.deleting += deletes;
     return {
-      fewest: before.created - this.deleted - this.deleting,
-      most: this.created + this.creating - own - before.deleted,
+      capacity: this.capacity,
+      bounds: () => ({
+        fewest: created - this.deleted - this.deleting,
+        most: this.created + this.creating - creates - deleted,
+      }),
+      end: (succeeded) => {
+        this.creating -= creates;
+        this.deleting -= deletes;
+        this.created += succeeded ? creates : 0;
+        this.deleted += succeeded ? deletes : 0;
+      },
     };
-  }
-
-  begin(method: string): void {
-    if (method === 'POST') this.creating += 1;
-    if (method === 'DELETE') this.deleting += 1;
-  }
-
-  end(method: string, succeeded: boolean): void {
-    if (method === 'POST') this.creating -= 1;
-    if (method === 'DELETE') this.deleting -= 1;
-    if (succeeded && method === 'POST') this.created += 1;
-    if (succeeded && method === 'DELETE') this.deleted += 1;
   }
 }

@@ -21,42 +21,22 @@ export interface Draft {
   body?: string;
 }
 
-const ALLOW = { collection: 'GET, HEAD, OPTIONS, POST', record: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' };
+/** Methods in `Allow`. */
+export const ALLOW = { collection: 'GET, HEAD, OPTIONS, POST', record: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' };
 
 const NO_ROUTES = ['/', '/cookie', '/cookies/', '/cookies/1/', '/cookies/1/2', '/Cookies', '//cookies', '/cookies//1'];
 
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE', 'POST', 'TRACE', 'PROPFIND', 'LOCK'];
 
-const WRONG_IDS = [
-  '0',
-  '-1',
-  '+1',
-  '01',
-  '1.0',
-  '1e3',
-  '0x1',
-  '%201',
-  'a',
-  '1%00',
-  '1,2',
-  String(MAX_ID + 1n),
-  '%D9%A1',
-];
+const WRONG_IDS = [...'0 -1 +1 01 1.0 1e3 0x1 %201 a 1%00 1,2 %D9%A1'.split(' '), String(MAX_ID + 1n)];
 
-const WRONG_QUERIES: [string, string][] = [
-  ['limit', '0'],
-  ['limit', '01'],
-  ['limit', '1001'],
-  ['limit', ''],
-  ['after', '-1'],
-  ['after', '9007199254740992'],
-  ['sort', 'flavor'],
-  ['flavor', 'Vanilla'],
-  ['size', ''],
-  ['colour', 'red'],
-  ['limit[]', '1'],
-  ['__proto__', '1'],
-];
+/** Names and values. */
+const WRONG_QUERIES = [
+  'limit=0 limit=01 limit=1001 limit= limit[]=1 after=-1 after=9007199254740992',
+  'sort=flavor flavor=Vanilla size= colour=red __proto__=1',
+]
+  .flatMap((line) => line.split(' '))
+  .map((pair) => pair.split('=') as [string, string]);
 
 const WRONG_TYPES = ['text/plain', 'application/json; charset=latin1', 'application/x-www-form-urlencoded', 'json', ''];
 
@@ -105,16 +85,8 @@ const size: Stage = (draft, random) => {
 
 const credentials: Stage = (draft, random, { both, forged }) => {
   if (!random.chance(0.04)) return undefined;
-  const wrong = [
-    undefined,
-    `Bearer ${forged}`,
-    'Bearer a.b.c',
-    `Basic ${both}`,
-    'Bearer',
-    `Bearer ${both} x`,
-    `Bearer ${both}.`,
-  ];
-  draft.authorization = random.pick(wrong);
+  const wrong = [`Bearer ${forged}`, 'Bearer a.b.c', `Basic ${both}`, 'Bearer', `Bearer ${both} x`, `Bearer ${both}.`];
+  draft.authorization = random.pick([undefined, ...wrong]);
   return { status: 401 };
 };
 
@@ -133,17 +105,15 @@ const target: Stage = (draft, random) => {
 
 const query: Stage = (draft, random) => {
   if (!random.chance(0.05)) return undefined;
-  const [name, value] = random.pick(WRONG_QUERIES);
-  draft.query.push([name, value]);
+  draft.query.push(random.pick(WRONG_QUERIES));
   return { status: 400, errorCode: 'INVALID_REQUEST' };
 };
 
 const mediaType: Stage = (draft, random) => {
   if (!hasBody(draft) || !random.chance(0.04)) return undefined;
+  const wrong = draft.method === 'PATCH' ? ['text/plain'] : [...WRONG_TYPES, 'application/merge-patch+json'];
   if (random.chance(0.2)) draft.headers['content-encoding'] = 'gzip';
-  else
-    draft.contentType =
-      draft.method === 'PATCH' ? 'text/plain' : random.pick([...WRONG_TYPES, 'application/merge-patch+json']);
+  else draft.contentType = random.pick(wrong);
   return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' };
 };
 

@@ -16,7 +16,7 @@ export class ValidMessages {
   /** @param stored ids of records that may exist */
   constructor(
     private readonly random: Random,
-    private readonly tokens: Tokens,
+    readonly tokens: Tokens,
     private readonly stored: readonly number[],
   ) {
     this.bearer = `Authorization: Bearer ${tokens.both}`;
@@ -76,10 +76,6 @@ export class ValidMessages {
     return { ...draft, headers: [...draft.headers!, `Transfer-Encoding: chunked\r\n\r\n${text}0`] };
   }
 
-  createAfterContinue(id: string): Draft {
-    return this.create(id, ['Expect: 100-continue']);
-  }
-
   change(): Draft {
     const [method, expected] = this.random.pick<[string, number[]]>([
       ['PUT', [200, 404]],
@@ -87,27 +83,6 @@ export class ValidMessages {
     ]);
     const body = `{"flavor":"${this.random.pick(FLAVORS)}","size":"${this.random.pick(SIZES)}"}`;
     return this.withToken(method, this.record(), expected, [JSON_TYPE], body);
-  }
-
-  remove(): Draft {
-    return this.withToken('DELETE', this.record(), [204, 404]);
-  }
-
-  read(): Draft {
-    return this.withToken(this.random.pick(['GET', 'GET', 'GET', 'HEAD']), this.record(), [200, 404]);
-  }
-
-  page(): Draft {
-    const query = this.random.pick(['limit=1', 'limit=5&sort=-id', 'limit=3&flavor=vanilla', 'limit=2&after=1']);
-    return this.withToken('GET', `/cookies?${query}`, [200]);
-  }
-
-  list(): Draft {
-    return this.withToken(this.random.pick(['GET', 'HEAD']), '/cookies', [200]);
-  }
-
-  fresh(): Draft {
-    return this.withToken('GET', '/cookies', [304], ['If-None-Match: *']);
   }
 
   unauthenticated(): Draft {
@@ -120,11 +95,6 @@ export class ValidMessages {
     const { both, forged } = this.tokens;
     const credentials = [[], [`Authorization: Bearer ${forged}`], [`Authorization: Basic ${both}`]];
     return { method, target, headers: this.random.pick(credentials), expected: [401] };
-  }
-
-  forbidden(): Draft {
-    const authorization = `Authorization: Bearer ${this.tokens.read}`;
-    return { method: 'POST', target: '/cookies', headers: [authorization], expected: [403] };
   }
 
   malformed(): Draft {
@@ -160,33 +130,41 @@ export class ValidMessages {
     ]);
   }
 
-  private withToken(
-    method: string,
-    target: string,
-    expected: number[],
-    headers: readonly string[] = [],
-    body?: string,
-  ): Draft {
-    return { method, target, headers: [this.bearer, ...headers], body, expected };
+  withToken(method: string, target: string, expected: number[], more: readonly string[] = [], body?: string): Draft {
+    return { method, target, headers: [this.bearer, ...more], body, expected };
   }
 
-  private record(): string {
+  oneOf(...methods: string[]): string {
+    return this.random.pick(methods);
+  }
+
+  record(): string {
     return `/cookies/${this.stored.length > 0 ? this.random.pick(this.stored) : 1}`;
   }
 }
 
+const PAGES = ['limit=1', 'limit=5&sort=-id', 'limit=3&flavor=vanilla', 'limit=2&after=1'];
+
 const KINDS: readonly (readonly [number, (from: ValidMessages, id: string) => Draft])[] = [
   [28, (from, id) => from.create(id)],
   [3, (from, id) => from.createInChunks(id)],
-  [2, (from, id) => from.createAfterContinue(id)],
+  [2, (from, id) => from.create(id, ['Expect: 100-continue'])],
   [12, (from) => from.change()],
-  [16, (from) => from.remove()],
-  [24, (from) => from.read()],
-  [10, (from) => from.page()],
-  [1, (from) => from.list()],
-  [2, (from) => from.fresh()],
+  [16, (from) => from.withToken('DELETE', from.record(), [204, 404])],
+  [24, (from) => from.withToken(from.oneOf('GET', 'GET', 'GET', 'HEAD'), from.record(), [200, 404])],
+  [10, (from) => from.withToken('GET', `/cookies?${from.oneOf(...PAGES)}`, [200])],
+  [1, (from) => from.withToken(from.oneOf('GET', 'HEAD'), '/cookies', [200])],
+  [2, (from) => from.withToken('GET', '/cookies', [304], ['If-None-Match: *'])],
   [8, (from) => from.unauthenticated()],
-  [2, (from) => from.forbidden()],
+  [
+    2,
+    ({ tokens: { read } }) => ({
+      method: 'POST',
+      target: '/cookies',
+      headers: [`Authorization: Bearer ${read}`],
+      expected: [403],
+    }),
+  ],
   [3, (from) => from.malformed()],
   [1, (from) => from.open()],
   [4, (from) => from.unrouted()],

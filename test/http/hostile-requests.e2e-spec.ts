@@ -2,8 +2,9 @@ import { until } from '../support/until.js';
 import { regressions } from '../fuzz/regressions.js';
 import { messageBytes, type Tokens } from '../fuzz/message.js';
 import { untilMetric } from '../support/metrics.js';
+import { temporaryFolder } from '../support/service.js';
 import { play, type Script } from '../fuzz/script.js';
-import { ServiceUnderTest, type StartedService } from '../fuzz/service-under-test.js';
+import { type ServiceUnderTest, startUnderTest } from '../fuzz/service-under-test.js';
 import { examine } from '../fuzz/transcript.js';
 
 /** Connections of an attack that succeeds only sometimes. */
@@ -11,22 +12,17 @@ const MANY = 40;
 /** The cases are generated before the service can make tokens. */
 const NO_TOKENS: Tokens = { both: '', read: '', write: '', forged: '' };
 
-let services: ServiceUnderTest;
-let service: StartedService;
+let service: ServiceUnderTest;
 /** Requests that the service has answered since it was started. */
 let answered: string[];
 
-beforeAll(() => {
-  services = new ServiceUnderTest({});
-});
-
 beforeEach(async () => {
   if (service !== undefined && !service.process.hasEnded) return;
-  service = await services.start();
+  service = await startUnderTest(temporaryFolder(), {});
   answered = [];
 });
 
-afterAll(() => services.removeAll());
+afterAll(() => service.process.end('SIGKILL'));
 
 const script = (messages: Script['messages'], end: Script['end'] = 'wait'): Script => ({ messages, packets: [], end });
 

@@ -95,7 +95,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const port = { PORT: String(await freePort()) };
       const old = await start(released, port);
       const { oldCookies } = await makeOldCookies(old);
-      const load = new Load({ url: old.url });
+      const load = new Load([{ url: old.url }]);
       await load.acknowledged(100);
       expect(await old.end()).toBe(0);
       const service = await start(ROOT, port);
@@ -109,7 +109,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     it('of two replicas fails no request and keeps every record, and so does the rollback', async () => {
       const olds = [await start(released), await start(released)];
       const { oldCookies } = await makeOldCookies(olds[0]!);
-      const load = new Load(...olds);
+      const load = new Load(olds);
       await load.acknowledged(100);
       const migrate = startCommand(folder, ['migrate', '--check-capacity'], { ...environment, LOG_LEVEL: 'info' });
       const { code, stdout } = await outcomeOf(migrate);

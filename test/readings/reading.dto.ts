@@ -2,7 +2,7 @@ import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { INTEGER_IDS } from '../../src/resource/id-kinds.js';
 import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
 import { DateProperty, DecimalProperty } from '../../src/resource/properties.js';
-import { type Kind, KINDS, READING } from './reading.values.js';
+import { type Kind, KINDS, READING } from './reading.entity.js';
 
 const KIND = { enum: KINDS, enumName: 'ReadingKind' } as const;
 

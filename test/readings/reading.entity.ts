@@ -1,6 +1,10 @@
 import { Check, Column, Entity, Index } from 'typeorm';
 import { isOneOf, ResourceEntity } from '../../src/resource/resource-entity.js';
-import { type Kind, KINDS } from './reading.values.js';
+import { ResourceName } from '../../src/resource/resource.js';
+
+export const READING = new ResourceName('reading');
+export const KINDS = ['indoor', 'outdoor'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** Two properties to filter by, and a property of each sortable type, required and nullable. */
 @Entity('readings')

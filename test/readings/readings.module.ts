@@ -7,8 +7,7 @@ import { ApiList } from '../../src/resource/operations.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ListHeavyReadingsQuery, ListReadingsOfBatchQuery, ListReadingsQuery, ReadingDto } from './reading.dto.js';
-import { Reading } from './reading.entity.js';
-import { READING } from './reading.values.js';
+import { Reading, READING } from './reading.entity.js';
 
 @Controller('readings')
 class ReadingsController {

@@ -8,9 +8,7 @@ import { ResourceModule } from '../../src/resource/resource.module.js';
 import type { NewRecord } from '../../src/resource/resource-entity.js';
 import type { Rule } from '../../src/resource/resource.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
-import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
-import { Parcel, PARCEL } from '../parcels/parcel.entity.js';
-import { ParcelsController } from '../parcels/parcels.module.js';
+import { CreateParcels1790000200000, Parcel, PARCEL, ParcelsController } from '../parcels/parcels.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
@@ -99,7 +97,6 @@ describe.each([
   });
 
   const parcel = (properties: object = {}) => ({
-    customer: 'Ada',
     quantity: 1,
     status: 'open',
     cookieId,

@@ -12,8 +12,7 @@ import type { ResourceRepository } from '../../src/resource/store/resource-repos
 import type { Selection } from '../../src/resource/store/selection.js';
 import { engineInUse } from '../support/engine.js';
 import { CreateReadings1790000300000 } from '../readings/create-readings.js';
-import { Reading } from '../readings/reading.entity.js';
-import { KINDS } from '../readings/reading.values.js';
+import { KINDS, Reading } from '../readings/reading.entity.js';
 import { ReadingsModule } from '../readings/readings.module.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 

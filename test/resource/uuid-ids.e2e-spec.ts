@@ -1,9 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type Repository } from 'typeorm';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
-import { CreatePermits1790000400000 } from '../permits/create-permits.js';
-import { Permit } from '../permits/permit.entity.js';
-import { PermitsModule } from '../permits/permits.module.js';
+import { CreatePermits1790000400000, Permit, PermitsModule } from '../permits/permits.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 
@@ -56,7 +54,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   it('GET of the list returns 304 until a permit changes, whatever remarks do', async () => {
     const { id } = (await post()).body;
     const etag = (await client.get('/permits')).headers.get('etag')!;
-    await client.request('POST', '/remarks', { body: { text: 'Sold', isRead: false, permitId: id } });
+    await client.request('POST', '/remarks', { body: { text: 'Sold', permitId: id } });
     expect((await client.get('/permits', { 'if-none-match': etag })).status).toBe(304);
     await dataSource.query('DELETE FROM remarks');
     await post();
@@ -85,7 +83,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
 
   it('a record that refers to a UUID is 201, found by it, and keeps its permit from DELETE', async () => {
     const { id } = (await post()).body;
-    const remark = { text: 'Sold', isRead: false, permitId: id };
+    const remark = { text: 'Sold', permitId: id };
     const stored = await client.request('POST', '/remarks', { body: remark });
     expect(stored).toMatchObject({ status: 201, body: remark });
     expect((await client.get(`/remarks?permitId=${id}`)).body).toEqual([stored.body]);

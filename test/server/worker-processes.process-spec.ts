@@ -4,6 +4,7 @@ import { untilWritten } from '../faults/fault.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { countsOf } from '../support/command.js';
 import { Ledger, storedIn } from '../support/load/ledger.js';
+import { Load } from '../support/load/load.js';
 import { sendRejectedRequests } from '../support/load/rejected-requests.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { Client, COOKIE, temporaryFolder } from '../support/service.js';
@@ -14,7 +15,6 @@ import {
   inWorkersAbove,
   NAMES_ITSELF,
   sendAlone,
-  startWriters,
   untilServing,
   workersOf,
 } from '../support/workers/workers.js';
@@ -155,7 +155,7 @@ describe('a service with two workers', () => {
   it('serves on when a worker is killed, stays ready, and soon has another one', async () => {
     const ledger = new Ledger();
     const before = await metricsOf(shared);
-    const load = startWriters(shared, ledger, CLIENTS);
+    const load = new Load([shared], ledger, CLIENTS);
     const [killed, other] = workersOf(shared);
     await untilWritten(ledger, 50);
     process.kill(killed!, 'SIGKILL');

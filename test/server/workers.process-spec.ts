@@ -2,7 +2,8 @@ import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { untilWritten } from '../faults/fault.js';
-import { startWriters, workersOf } from '../support/workers/workers.js';
+import { Load } from '../support/load/load.js';
+import { workersOf } from '../support/workers/workers.js';
 
 const CLIENTS = 6;
 
@@ -19,7 +20,7 @@ describe('a service with two workers under load', () => {
 
   it('loses no request and nothing acknowledged while its workers are replaced on SIGHUP', async () => {
     const before = workersOf(service);
-    const load = startWriters(service, ledger, CLIENTS);
+    const load = new Load([service], ledger, CLIENTS);
     await untilWritten(ledger, 50);
     service.child.kill('SIGHUP');
     await service.printed('The workers are replaced');

@@ -21,12 +21,26 @@ export interface SpawnOptions {
 /** A line of the log in production. */
 export type LogLine = Record<string, unknown> & { readonly msg: string };
 
+const running = new Set<ChildProcess>();
+const killAll = (): void => running.forEach((child) => child.kill('SIGKILL'));
+
+/** Kills the child at the end of this process, if it still runs. */
+function killAtExit(child: ChildProcess): void {
+  if (running.size === 0) process.once('exit', killAll);
+  running.add(child);
+  child.once('exit', () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', killAll);
+  });
+}
+
 /** The built service in a separate process, as an operator starts it. `await using` kills it at the end of a block. */
 export class ServiceProcess implements AsyncDisposable {
   output = '';
   private listensOn?: { url: string; managementUrl: string };
 
   private constructor(readonly child: ChildProcess) {
+    killAtExit(child);
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Socket } from 'node:net';
+import { connected } from '../raw-http.js';
 import { type TokenOptions, token } from '../service.js';
+import { until } from '../until.js';
 
 /** Milliseconds after which a wait for the client fails the test. */
 const LONGEST_WAIT = 20_000;
@@ -25,8 +26,6 @@ export class StallingClient {
       this.bytes += chunk.length;
       if (this.bytes >= this.enough) socket.pause();
     });
-    // A disconnect by the service may appear as a reset.
-    socket.on('error', () => undefined);
     socket.on('close', () => (this.hasClosed = true));
   }
 
@@ -41,11 +40,9 @@ export class StallingClient {
 
   /** Sends bytes, such as several requests, and does not read yet. */
   static async send(service: { readonly url: string }, bytes: string): Promise<StallingClient> {
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) });
+    const socket = await connected(service.url);
     const client = new StallingClient(socket);
     socket.pause();
-    await once(socket, 'connect');
     socket.write(bytes);
     return client;
   }
@@ -54,9 +51,7 @@ export class StallingClient {
   async read(bytes: number): Promise<void> {
     this.enough = this.bytes + bytes;
     this.socket.resume();
-    for (let waited = 0; waited < LONGEST_WAIT && this.bytes < this.enough && !this.hasClosed; waited += 2) {
-      await sleep(2);
-    }
+    await until(() => this.bytes >= this.enough || this.hasClosed, `${bytes} bytes are read`);
     this.socket.pause();
   }
 

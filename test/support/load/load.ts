@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Ledger, writeUntil } from './ledger.js';
 
-const CLIENTS = 4;
-
 /** Writers that reconnect 10 ms after their connection has ended, each to the next service in the list at that time. */
 export class Load {
-  readonly services: { readonly url: string }[] = [];
-  readonly ledger = new Ledger();
+  readonly services: { readonly url: string }[];
   private readonly stopping = new AbortController();
   private readonly writers: Promise<unknown>;
 
-  constructor(...services: { readonly url: string }[]) {
-    this.services.push(...services);
-    this.writers = Promise.all(Array.from({ length: CLIENTS }, (_, index) => this.write(index)));
+  constructor(
+    services: readonly { readonly url: string }[],
+    readonly ledger = new Ledger(),
+    clients = 4,
+  ) {
+    this.services = [...services];
+    this.writers = Promise.all(Array.from({ length: clients }, (_, index) => this.write(index)));
   }
 
   private async write(turn: number): Promise<void> {

@@ -5,20 +5,13 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 /** Tests the order of errors: each request has the error of its row, and as many later errors as possible. */
 export function describeErrorOrder(resource: ResourceUnderTest, record: () => string): void {
   const { path, contract } = resource;
-  const { create, replace } = contract;
+  const { create } = contract;
   const text: RequestOptions = { body: 'x', headers: { 'content-type': 'text/plain' } };
   const oversized: RequestOptions = { ...text, body: '{'.repeat(16 * 1024 + 1) };
   const stale: RequestOptions = { headers: { 'if-match': '"old"' } };
   type Who = 'client' | 'reader' | 'stranger';
-  type Row = [
-    status: number,
-    code: string,
-    what: string,
-    who: Who,
-    method: string,
-    target: string,
-    sent?: RequestOptions,
-  ];
+  type Sent = [who: Who, method: string, target: string, options?: RequestOptions];
+  type Row = [status: number, code: string, what: string, ...Sent];
   const rows: Row[] = [
     [404, 'NOT_FOUND', 'the path before the method, size and token', 'stranger', 'PROPFIND', '/nowhere?x=1', oversized],
     [405, 'METHOD_NOT_ALLOWED', 'the method before the size', 'stranger', 'PUT', `${path}?x=1`, oversized],
@@ -41,15 +34,7 @@ export function describeErrorOrder(resource: ResourceUnderTest, record: () => st
     [400, 'INVALID_REQUEST', 'the query before the type', 'client', 'POST', `${path}?x=1`, text],
     [400, 'INVALID_REQUEST', 'a malformed id before the precondition', 'client', 'DELETE', `${path}/0`, stale],
     [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before malformed JSON', 'client', 'POST', path, { ...text, body: '{' }],
-    [
-      415,
-      'UNSUPPORTED_MEDIA_TYPE',
-      'the type before the record',
-      'client',
-      'PUT',
-      '{nowhere}',
-      { ...text, body: replace },
-    ],
+    [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before the record', 'client', 'PUT', '{nowhere}', text],
     [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before the capacity', 'client', 'POST', path, { ...text, body: create }],
     [400, 'MALFORMED_JSON', 'malformed JSON before the record', 'client', 'PUT', '{nowhere}', { body: '{' }],
     [400, 'INVALID_REQUEST', 'the body before the record', 'client', 'PATCH', '{nowhere}', { body: { id: 1 } }],

@@ -31,32 +31,12 @@ const WRONG_MOMENTS = [
   ...['2026-01-31T12:00:00+24:00', '2026-01-31T12:00:00+0100', '2026-01-31T12:00Z', '1767225600000'],
 ];
 const WRONG_UUIDS = [
-  ...[
-    '01999999000070008000000000000001',
-    '{01999999-0000-7000-8000-000000000001}',
-    '01999999-0000-7000-8000-00000000000',
-  ],
-  ...['urn:uuid:01999999-0000-7000-8000-000000000001', '0199999g-0000-7000-8000-000000000001', 'x', ''],
-  ...[' 01999999-0000-7000-8000-000000000001', '01999999-0000-7000-8000-000000000001\n'],
+  ...['01999999000070008000000000000001', '01999999-0000-7000-8000-00000000000', 'x', ''],
+  ...['{ID}', 'urn:uuid:ID', ' ID', 'ID\n'].map((text) => text.replace('ID', '01999999-0000-7000-8000-000000000001')),
+  '0199999g-0000-7000-8000-000000000001',
 ];
-const WRONG_DECIMALS = [
-  '-0',
-  '-0.0',
-  '-0.00',
-  '1e3',
-  '1.',
-  '.5',
-  '01',
-  '+1',
-  '1,5',
-  ' 1',
-  '1 ',
-  '0x1',
-  'NaN',
-  'Infinity',
-  '',
-  '١',
-];
+/** Texts that are no number in any parameter or property. */
+export const NO_NUMBERS = ['', ' 1', '1 ', ...'x -0 -0.0 -0.00 1e3 1. .5 01 +1 1,5 0x1 NaN Infinity ١'.split(' ')];
 const WRONG_TEXTS = ['\0', 'a\0b', 'a\ud83cb', '\udf6a', '\udf6a\ud83c'];
 
 /** The schema without the alternative `null`; an enum with a default is taken out of its `allOf`. */
@@ -148,17 +128,8 @@ export function wrongValues(name: string, property: any, resolve: Resolve): Wron
     values.map((value) => ({ pointer, value, isBeyondSchema: true }));
   const [valid] = validValues(schema, resolve) as [any, unknown];
   if (schema.enum !== undefined) {
-    const others = [
-      valid.toUpperCase(),
-      valid.toLowerCase(),
-      ` ${valid}`,
-      `${valid}${valid}`,
-      '',
-      'constructor',
-      0,
-      true,
-    ];
-    return wrong(...others.filter((value) => !schema.enum.includes(value)));
+    const spellings = [valid.toUpperCase(), valid.toLowerCase(), ` ${valid}`, `${valid}${valid}`];
+    return wrong(...[...spellings, '', 'constructor', 0, true].filter((value) => !schema.enum.includes(value)));
   }
   if (type === 'boolean') return wrong('true', 'false', '', 0, 1);
   if (type === 'integer' || type === 'number') {
@@ -178,12 +149,8 @@ export function wrongValues(name: string, property: any, resolve: Resolve): Wron
       pointer: `${pointer}/${each}`,
       value: Object.fromEntries(Object.entries(valid).filter(([other]) => other !== each)),
     }));
-    return [
-      ...wrong('x', 1, true, [valid], JSON.stringify(valid)),
-      ...inner,
-      ...missing,
-      { ...unknown, isBeyondSchema: true },
-    ];
+    const others = wrong('x', 1, true, [valid], JSON.stringify(valid));
+    return [...others, ...inner, ...missing, { ...unknown, isBeyondSchema: true }];
   }
   switch (format) {
     case 'date':
@@ -199,17 +166,12 @@ export function wrongValues(name: string, property: any, resolve: Resolve): Wron
       const less = minimum === undefined ? [] : [String(minimum - 1)];
       const ofLess = new RegExp(schema.pattern).test(less[0] ?? '') ? beyond(...less) : wrong(...less);
       const tooLong = [`1.${'0'.repeat(scaleOf(schema) + 1)}`, '1'.repeat(16)];
-      return [...wrong(...WRONG_DECIMALS, ...tooLong, 1, 0.5, true), ...ofLess];
+      return [...wrong(...NO_NUMBERS, ...tooLong, 1, 0.5, true), ...ofLess];
     }
   }
   if (schema.pattern !== TEXT_PATTERN) return wrong(1, true);
   const { minLength, maxLength } = schema;
   const lengths = ['x'.repeat(maxLength + 1), ...(maxLength < 1000 ? ['🍪'.repeat(maxLength + 1)] : [])];
-  return wrong(
-    ...lengths,
-    ...(minLength > 0 ? ['x'.repeat(minLength - 1)] : []),
-    ...WRONG_TEXTS.map((text) => text.padEnd(minLength, 'x')),
-    1,
-    true,
-  );
+  if (minLength > 0) lengths.push('x'.repeat(minLength - 1));
+  return wrong(...lengths, ...WRONG_TEXTS.map((text) => text.padEnd(minLength, 'x')), 1, true);
 }

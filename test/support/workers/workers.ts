@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { until } from '../until.js';
 import { preloaded } from '../faults/preloaded.js';
-import { type Ledger, writeUntil } from '../load/ledger.js';
 import { metricsOf } from '../metrics.js';
 import { COOKIE, token } from '../service.js';
 import type { ServiceProcess } from '../service-process.js';
@@ -66,20 +65,4 @@ export async function sendAlone(
     });
     sent.end(method === 'POST' ? JSON.stringify(COOKIE) : undefined);
   });
-}
-
-/** Clients that write until the end, and reconnect when their connection ends, as clients in other services do. */
-export function startWriters(service: ServiceProcess, ledger: Ledger, count: number): { end(): Promise<unknown> } {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const write = async (): Promise<void> => {
-    while (!signal.aborted && !service.hasEnded) await writeUntil(signal, service, ledger, 1);
-  };
-  const writers = Promise.all(Array.from({ length: count }, write));
-  return {
-    end: () => {
-      stopping.abort();
-      return writers;
-    },
-  };
 }

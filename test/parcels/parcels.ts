@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Patch, Post, Put, Query } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
+import { Column, Entity, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
@@ -13,17 +14,43 @@ import {
   ApiReplace,
   missingReference,
 } from '../../src/resource/operations.js';
-import { EnumProperty, IdProperty, IntegerProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { EnumProperty, IdProperty, IntegerProperty, RecordOf } from '../../src/resource/properties.js';
+import { References, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
+import { ResourceName } from '../../src/resource/resource.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
-import { Parcel, PARCEL, type Status, STATUSES } from './parcel.entity.js';
+
+export const PARCEL = new ResourceName('parcel');
+const STATUSES = ['open', 'paid', 'shipped'] as const;
+type Status = (typeof STATUSES)[number];
+
+@Entity('parcels')
+export class Parcel extends ResourceEntity {
+  @Column('integer')
+  quantity!: number;
+
+  @Column('varchar')
+  status!: Status;
+
+  @References('Cookie')
+  cookieId!: number;
+}
+
+export class CreateParcels1790000200000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createResourceTable(queryRunner, 'parcels', {
+      columns: { quantity: 'integer', status: 'varchar', cookieId: 'integer' },
+      references: { cookieId: 'cookies' },
+    });
+  }
+
+  async down(): Promise<void> {}
+}
 
 const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;
 
 class CreateParcelDto {
-  @TextProperty(1, 100, { example: 'Ada' })
-  customer!: string;
-
   @IntegerProperty(1, 1000, { example: 12 })
   quantity!: number;
 

@@ -1,4 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Post, Query } from '@nestjs/common';
+import { Column, Entity, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
@@ -12,10 +13,49 @@ import {
   missingReference,
   STILL_REFERENCED,
 } from '../../src/resource/operations.js';
-import { BooleanProperty, IdProperty, IntegerProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { IdProperty, IntegerProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { References, ResourceEntity, UuidResourceEntity } from '../../src/resource/resource-entity.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
+import { ResourceName } from '../../src/resource/resource.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
-import { Permit, PERMIT, Remark, REMARK } from './permit.entity.js';
+
+const PERMIT = new ResourceName('permit', 'permits', UUID_IDS);
+const REMARK = new ResourceName('remark');
+
+@Entity('permits')
+export class Permit extends UuidResourceEntity {
+  @Column('varchar')
+  title!: string;
+
+  @Column('integer')
+  seats!: number;
+}
+
+/** A resource with integer ids that refers to a resource with UUIDs. */
+@Entity('remarks')
+class Remark extends ResourceEntity {
+  @Column('varchar')
+  text!: string;
+
+  @References('Permit', { ids: UUID_IDS })
+  permitId!: string;
+}
+
+export class CreatePermits1790000400000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createResourceTable(queryRunner, 'permits', {
+      ids: 'uuid',
+      columns: { title: 'varchar', seats: 'integer' },
+    });
+    await createResourceTable(queryRunner, 'remarks', {
+      columns: { text: 'varchar', permitId: 'uuid' },
+      references: { permitId: 'permits' },
+    });
+  }
+
+  async down(): Promise<void> {}
+}
 
 class CreatePermitDto {
   @TextProperty(1, 60, { example: 'Row 1' })
@@ -27,14 +67,11 @@ class CreatePermitDto {
 
 class PermitDto extends RecordOf(CreatePermitDto, PERMIT) {}
 
-class ListPermitsQuery extends ListQueryOf(PERMIT, { sorts: { seats: 'integer' } }) {}
+class ListPermitsQuery extends ListQueryOf(PERMIT) {}
 
 class CreateRemarkDto {
   @TextProperty(1, 100, { example: 'Sold' })
   text!: string;
-
-  @BooleanProperty()
-  isRead!: boolean;
 
   @IdProperty({ ids: UUID_IDS })
   permitId!: string;

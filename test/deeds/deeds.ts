@@ -1,16 +1,84 @@
 import { Body, Controller, Delete, HttpCode, Module, Post, Put } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  ForeignKey,
+  Index,
+  type MigrationInterface,
+  type QueryRunner,
+  TableForeignKey,
+  UpdateDateColumn,
+} from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { ApiCreate, ApiDelete, ApiReplace } from '../../src/resource/operations.js';
 import { DecimalProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { ResourceEntity } from '../../src/resource/resource-entity.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ResourceName } from '../../src/resource/resource.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
-import { Deed, Rider } from './deed.entity.js';
 
 const DEED = new ResourceName('deed');
 const RIDER = new ResourceName('rider');
+
+/** A record with a value of each kind that needs special care in JSON. */
+@Entity('deeds')
+export class Deed extends ResourceEntity {
+  @Column('varchar')
+  title!: string;
+
+  @Column('decimal', { precision: 10, scale: 2, nullable: true })
+  price!: string | null;
+
+  @Column('double precision', { default: 0.1 })
+  area!: number;
+
+  @Column('boolean', { default: false })
+  isPublic!: boolean;
+
+  @CreateDateColumn()
+  createdAt!: Date;
+
+  @UpdateDateColumn()
+  updatedAt!: Date;
+}
+
+/** A record that is deleted with its deed. */
+@Entity('riders')
+export class Rider extends ResourceEntity {
+  @Column('varchar')
+  text!: string;
+
+  @Index()
+  @Column('integer')
+  @ForeignKey('Deed', { onDelete: 'CASCADE' })
+  deedId!: number;
+}
+
+export class CreateDeeds1790000500000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createResourceTable(queryRunner, 'deeds', {
+      columns: {
+        title: 'varchar',
+        price: { type: 'decimal', precision: 10, scale: 2, isNullable: true },
+        area: { type: 'double precision', default: 0.1 },
+        isPublic: { type: 'boolean', default: false },
+      },
+      hasTimestamps: true,
+    });
+    await createResourceTable(queryRunner, 'riders', {
+      columns: { text: 'varchar', deedId: 'integer' },
+      indices: [['deedId']],
+    });
+    const columns = { columnNames: ['deedId'], referencedTableName: 'deeds', referencedColumnNames: ['id'] };
+    await queryRunner.createForeignKey('riders', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
+  }
+
+  async down(): Promise<void> {}
+}
 
 class CreateDeedDto {
   @TextProperty(1, 60, { example: 'Meadow' })
