@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { symbols } from 'pino';
 import type { LogBuffer } from './standard-output.js';
 
 /** A log entry of pino, with the fields of a request line. */
@@ -27,14 +26,11 @@ export function readableLog(buffer: LogBuffer) {
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const pretty = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l' });
   return {
-    // Makes pino set `lastLevel` before each `write`.
-    [symbols.needsMetadataGsym]: true,
-    lastLevel: 0,
     write(line: string): void {
       const entry = JSON.parse(line) as Entry;
       const message = entry.route === undefined ? describeEntry(entry) : describeRequest(entry);
       const shown = pretty({ level: entry.level, time: entry.time, msg: escape(message) });
-      buffer.write(shown + indentedStack(entry.err), this.lastLevel);
+      buffer.write(shown + indentedStack(entry.err));
       buffer.flush();
     },
   };

@@ -1,5 +1,4 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { serviceVersion } from '../config/service-version.js';
@@ -51,14 +50,10 @@ export class Metrics implements OnModuleDestroy {
     new Counter({
       name: 'log_lines_dropped_total',
       help: 'Log lines that were dropped because the reader of the log stalled',
-      labelNames: ['level'],
       registers: [this.registry],
       collect() {
-        const { dropped } = standardOutput();
         this.reset();
-        for (const [level, label] of Object.entries(levels.labels)) {
-          this.inc({ level: label }, dropped.get(Number(level)) ?? 0);
-        }
+        this.inc(standardOutput().dropped);
       },
     });
   }
