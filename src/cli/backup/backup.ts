@@ -9,10 +9,10 @@ import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
-import { type Destination, destinationOf, openDestination } from '../output/destination.js';
+import { outputFile, standardOutput } from '../output/destination.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
-import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
+import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
 import { copy, pack } from './copy.js';
 import { differencesFromFresh } from './schema-check.js';
@@ -21,15 +21,14 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   const config = loadConfigFromProcess(SETTINGS);
   const path = requireSqlite(config, 'backup');
   requireDatabase(config);
-  await rejectDatabaseFile(config, file);
-  const destination = await destinationOf(file);
+  const target = await outputFile(config, file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
-  const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
+  const draft = `${target ?? path}.partial-${process.pid}`;
   try {
     const counts = await makeDraft(config, path, draft, interrupt);
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
-    await deliver(copied, destination, interrupt);
+    await deliver(copied, target, interrupt);
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
@@ -63,8 +62,8 @@ async function makeDraft(
   return counts;
 }
 
-async function deliver(draft: string, destination: Destination, signal: AbortSignal): Promise<void> {
-  if (destination.kind === 'file') return replaceFile(draft, destination.path);
-  await pipeline(createReadStream(draft), await openDestination(destination, signal), { signal });
+async function deliver(draft: string, target: string | undefined, signal: AbortSignal): Promise<void> {
+  if (target !== undefined) return replaceFile(draft, target);
+  await pipeline(createReadStream(draft), standardOutput(), { signal });
   await rm(draft);
 }

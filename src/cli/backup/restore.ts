@@ -7,7 +7,7 @@ import { SERVICE_NAME } from '../../config/service-name.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
-import { followLinks } from '../output/destination.js';
+import { resolveLinks } from '../output/destination.js';
 import { ReplacedError, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { BESIDE, isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
@@ -27,7 +27,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   const { verify, skipRecordCheck = false } = options;
   const config = loadConfigFromProcess(SETTINGS);
   // A symbolic link to the database remains a link.
-  const path = await followLinks(requireSqlite(config, 'restore'));
+  const path = await resolveLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   await requireReadable(file);
   const check = (source: string, draft: string) =>

@@ -34,7 +34,7 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
     .usage('[options] <file> | --to <folder>')
     .argument(
       '[file]',
-      'the target; a file is replaced when the copy is complete and checked; a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
+      'the target, which is replaced when the copy is complete and checked; "-" is stdout; .gz is packed with gzip',
     )
     .option('--to <folder>', 'make a new file in this folder, preferably on another disk')
     .option('--every <time>', 'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
