@@ -7,7 +7,7 @@ import { requireSqlite } from '../sqlite-file/database-path.js';
 import { addBackup, type BackupFolder } from './backup-folder.js';
 
 /** Milliseconds; a timer of Node cannot be longer than 24 days. */
-const LONGEST_TIMER = 24 * 3600 * 1000;
+const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
 
 /**
  * Makes one backup in a folder, or one after the other until the interrupt.
@@ -61,8 +61,7 @@ async function timeToFirst({ path }: BackupFolder, every: number): Promise<numbe
 
 /** @returns `false` after an interrupt */
 async function sleepUntil(time: number, signal: AbortSignal): Promise<boolean> {
-  for (let left = time - performance.now(); left > 0 && !signal.aborted; left = time - performance.now()) {
-    await sleep(Math.min(left, LONGEST_TIMER), undefined, { signal }).catch(() => {});
-  }
+  const left = Math.max(0, time - performance.now());
+  await sleep(Math.min(left, LONGEST_TIMER), undefined, { signal }).catch(() => {});
   return !signal.aborted;
 }

@@ -10,7 +10,7 @@ import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from '../output/destination.js';
-import { ReplacedError, replaceFile } from '../output/replace-file.js';
+import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
@@ -33,7 +33,6 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   } catch (error) {
     for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
       await rm(leftover, { force: true }).catch(() => {});
-    if (error instanceof ReplacedError) throw error;
     interrupt.throwIfAborted();
     const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
     const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';

@@ -8,13 +8,13 @@ import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { resolveLinks } from '../output/destination.js';
-import { ReplacedError, sync } from '../output/replace-file.js';
+import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { BESIDE, isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import type { FileReport } from '../sqlite-file/file-check.js';
 import { requireReadable, seekable, writePrivately } from './backup-source.js';
 import { checkedCopy } from './checked-copy.js';
-import { removeEarlierAsides, replaceDatabase } from './replace-database.js';
+import { replaceDatabase } from './replace-database.js';
 
 export interface RestoreOptions {
   /** Only checks whether the backup can be restored. */
@@ -65,7 +65,7 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
     aside = await replaceDatabase(draft, path);
   } catch (error) {
     await discard(draft).catch(() => {});
-    if (error instanceof ReplacedError || error instanceof UsageError) throw error;
+    if (error instanceof UsageError) throw error;
     if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
@@ -73,10 +73,7 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
   console.error(
     `Restored ${countedRecords(checked.counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
   );
-  if (aside !== undefined) {
-    console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
-    await removeEarlierAsides(path, aside);
-  }
+  if (aside !== undefined) console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
   return checked;
 }
 

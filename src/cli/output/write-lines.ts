@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from './destination.js';
-import { ReplacedError, replaceFile } from './replace-file.js';
+import { replaceFile } from './replace-file.js';
 
 /** The output of a command, with its name in messages. */
 interface Target {
@@ -60,7 +60,6 @@ export async function writeLines(
     else await toFile(source, path, signal);
     return true;
   } catch (error) {
-    if (error instanceof ReplacedError) throw error;
     signal.throwIfAborted();
     if (path === undefined && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     const rest = path === undefined ? '' : ' Nothing is left of it.';
