@@ -37,7 +37,6 @@ describe('the command line', () => {
     [['explode'], "unknown command 'explode'"],
     [['import', 'cookies', 'a', 'b'], 'too many arguments'],
     [['export', 'cookies', 'a.ndjson'], 'too many arguments'],
-    [['restore', '.'], 'is a folder; name a file'],
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
     [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
     [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],

@@ -66,7 +66,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const read = await recordReader(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    using progress = new Progress('Checked', pluralText);
+    const progress = new Progress('Checked', pluralText);
     let checked = 0;
     for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();

@@ -19,7 +19,7 @@ export async function copy(
   { readonly, interrupt }: { readonly: boolean; interrupt: AbortSignal },
 ): Promise<void> {
   const { size } = await stat(from);
-  using bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
+  const bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
   const progress = (done: number, total: number): void => {
     interrupt.throwIfAborted();
     bar.update(Math.round((done / total) * (size / KIB)));
@@ -34,7 +34,7 @@ export async function copy(
 export async function pack(file: string, signal: AbortSignal): Promise<string> {
   const packed = `${file}.gz`;
   const { size } = await stat(file);
-  using bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
+  const bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
   const source = createReadStream(file);
   source.on('data', () => bar.update(Math.ceil(source.bytesRead / KIB)));
   const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });

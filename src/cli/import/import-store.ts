@@ -26,7 +26,7 @@ class DryRunEnd extends Error {}
  * @throws {Failure} when nothing is stored, or the response to COMMIT was lost
  */
 export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  using progress = new Progress('Imported', job.resource.name.pluralText, total);
+  const progress = new Progress('Imported', job.resource.name.pluralText, total);
   let stored = 0;
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
@@ -74,7 +74,7 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
       for (const entry of batch) await store([entry]);
     }
   };
-  using progress = new Progress('Imported', name.pluralText, total);
+  const progress = new Progress('Imported', name.pluralText, total);
   try {
     const stored = await storeEach(input, job, progress, store);
     await transaction(storage.dataSource, (tx) => finish(storage, tx, input, saved));

@@ -83,7 +83,7 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
     broken++;
     if (broken <= MOST_NAMED) problems.push(brokenLine(line, problem));
   });
-  using progress = new Progress('Checked', 'lines');
+  const progress = new Progress('Checked', 'lines');
   let records = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
