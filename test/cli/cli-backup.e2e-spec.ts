@@ -341,7 +341,7 @@ describe('cli backup and restore', () => {
     ['ends too early', (backup) => gzipSync(backup).subarray(0, -20), /unexpected end of file/],
     ['has a wrong checksum', withWrongChecksum, /incorrect data check/],
     ['is packed twice', (backup) => gzipSync(gzipSync(backup)), /is not a SQLite database/],
-    ['holds nothing', () => gzipSync(''), /storage/],
+    ['holds nothing', () => gzipSync(''), /is not a SQLite database/],
     ['holds no database', () => gzipSync(Buffer.alloc(2 ** 25)), /is not a SQLite database/],
     [
       'holds many times what its header says',

@@ -9,7 +9,7 @@ import { Failure } from '../command-errors.js';
 import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { checkedCopy } from './checked-copy.js';
+import { checkCopy } from './check-copy.js';
 import { copy, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
@@ -43,9 +43,11 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     const time = Date.now();
     const draft = join(draftFolder, 'draft.sqlite');
     const database = requireSqlite(config, 'backup');
-    await copy(database, draft, { readonly: false, interrupt });
-    const trial = { file: `A new backup of ${database}`, source: draft, draft: join(draftFolder, 'trial.sqlite') };
-    const { counts } = await checkedCopy({ ...trial, recordCheck: folder.recordCheck }, config, interrupt);
+    await copy(database, draft, interrupt);
+    const trial = join(draftFolder, 'trial.sqlite');
+    await copy(draft, trial, interrupt);
+    const { recordCheck } = folder;
+    const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
     interrupt.throwIfAborted();
     const copied = folder.gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);

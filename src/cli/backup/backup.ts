@@ -49,7 +49,7 @@ async function makeDraft(
   draft: string,
   interrupt: AbortSignal,
 ): Promise<FileReport['counts']> {
-  await copy(path, draft, { readonly: false, interrupt });
+  await copy(path, draft, interrupt);
   const { errors, drifts, counts, migrations } = await checkFile(draft);
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);

@@ -9,22 +9,14 @@ import { copyDatabase } from '../sqlite-file/file-copy.js';
 
 const KIB = 1024;
 
-/**
- * Copies a database and shows the progress.
- * @param readonly opens the source read-only
- */
-export async function copy(
-  from: string,
-  to: string,
-  { readonly, interrupt }: { readonly: boolean; interrupt: AbortSignal },
-): Promise<void> {
+/** Copies a database and shows the progress. */
+export async function copy(from: string, to: string, interrupt: AbortSignal): Promise<void> {
   const { size } = await stat(from);
-  const bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
-  const progress = (done: number, total: number): void => {
+  const progress = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
+  await copyDatabase(from, to, (done, total) => {
     interrupt.throwIfAborted();
-    bar.update(Math.round((done / total) * (size / KIB)));
-  };
-  await copyDatabase(from, to, { readonly, progress });
+    progress.update(Math.round((done / total) * (size / KIB)));
+  });
 }
 
 /**

@@ -40,10 +40,11 @@ export async function differencesFromFresh(
 /**
  * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream, and empties the
  * tables in which processes store their state: a forged lease might never expire. Service and Litestream make all of
- * them again, the triggers with a new epoch (`makeTriggers`).
+ * them again, the triggers with a new epoch (`makeTriggers`). A WAL is folded into the file.
  */
 export function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
+  database.pragma('journal_mode = DELETE');
   for (const name of LITESTREAM) database.exec(`DROP TABLE IF EXISTS ${name}`);
   for (const name of triggers()) database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
   // An older backup may lack these tables.
