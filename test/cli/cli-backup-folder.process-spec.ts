@@ -204,23 +204,6 @@ describe('cli backup --to', () => {
       expect(files().filter((name) => !NAME.test(name))).toEqual([]);
     });
 
-    it('makes no backup before it is due, also after a restart, and ends immediately on a signal', async () => {
-      writeFileSync(at(backupName(Date.now() - HOUR / 2)), 'x');
-      const seen = loop('--every', '1h');
-      await until(() => seen.stderr.includes('the next backup begins in 30 minutes'), 'the announcement');
-      seen.child.kill('SIGTERM');
-      expect(await seen.outcome).toMatchObject({ code: 0 });
-      expect(files()).toHaveLength(1);
-    });
-
-    it('does not wait for a backup in the future, from a clock that was set back', async () => {
-      writeFileSync(at(backupName(Date.now() + 24 * HOUR)), 'x');
-      const { child, outcome } = loop('--every', '1h');
-      await until(() => files().length === 2, 'a backup');
-      child.kill('SIGTERM');
-      expect(await outcome).toMatchObject({ code: 0 });
-    });
-
     it('removes its draft when SIGTERM comes during a backup', async () => {
       const { code, stderr } = await faulty({ at: 'copy draft.sqlite', what: 'SIGTERM' }, '--every', '1h');
       expect({ code, stderr, files: files() }).toEqual({ code: 0, stderr: '', files: [] });

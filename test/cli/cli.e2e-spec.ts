@@ -204,11 +204,6 @@ describe('the command line', () => {
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
       ],
       [
-        'a table that was dropped',
-        () => inDatabase(folder, (db) => db.exec('DROP TABLE leases')),
-        /^FAIL {2}migrations +the table leases cannot be read \(.*no such table: leases\): restore a backup$/m,
-      ],
-      [
         'a clock that is two minutes behind',
         () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,

@@ -169,10 +169,7 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('backup new.sqlite')).stderr).toContain(
         'Backed up 2 cookies, 2 orders, 0 tickets, 0 notes and 0 folders to',
       );
-      const restored = await run('restore new.sqlite', '', { ORDERS_CAPACITY: '1' });
-      expect(restored.stderr).toMatch(
-        /Restored 2 cookies, 2 orders, .*more than ORDERS_CAPACITY allows \(1\).* 2 orders are deleted/s,
-      );
+      expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
     });

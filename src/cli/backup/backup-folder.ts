@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+import { SETTINGS } from '../../features.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
 import { Failure } from '../command-errors.js';
 import { sync, syncName } from '../output/replace-file.js';
@@ -29,20 +31,56 @@ const DRAFT = `.${SERVICE_NAME}-backup-`;
 /** Milliseconds after which a draft counts as that of a killed process. */
 const LONGEST_BACKUP = 6 * 3600 * 1000;
 
+/** Milliseconds; a timer of Node cannot be longer than 24 days. */
+const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
+
+/**
+ * Makes one backup in a folder, or one after the other until the interrupt.
+ * @param every milliseconds between the starts of two backups
+ * @throws {Failure} when the last backup failed
+ */
+export async function backupInto(folder: BackupFolder, every: number | undefined, signal: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  const database = requireSqlite(config, 'backup');
+  if (every === undefined) return console.error(await addBackup(folder, database, config, signal));
+  let failure: Error | undefined;
+  while (!signal.aborted) {
+    // By the monotonic clock, so that a change of the system time has no effect.
+    const next = performance.now() + every;
+    try {
+      console.error(await addBackup(folder, database, config, signal));
+      failure = undefined;
+    } catch (error) {
+      // An interrupted attempt has not failed.
+      if (signal.aborted) break;
+      failure = error as Error;
+      console.error(failure.message.replaceAll('\n', ' '));
+    }
+    const wait = Math.min(Math.max(0, next - performance.now()), LONGEST_TIMER);
+    await sleep(wait, undefined, { signal }).catch(() => {});
+  }
+  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
+}
+
 /**
  * Makes a backup in a folder and restores it on trial. If that succeeds, the backup gets its name, and `keep` decides
  * which older ones are removed.
  * @returns a line for the operator
  */
-export async function addBackup(folder: BackupFolder, config: Config, interrupt: AbortSignal): Promise<string> {
+async function addBackup(
+  folder: BackupFolder,
+  database: string,
+  config: Config,
+  interrupt: AbortSignal,
+): Promise<string> {
   requireDatabase(config);
   await requireFolder(folder.path);
-  await removeOldDrafts(folder.path);
-  const draftFolder = await mkdtemp(join(folder.path, DRAFT));
+  let draftFolder: string | undefined;
   try {
+    await removeOldDrafts(folder.path);
+    draftFolder = await mkdtemp(join(folder.path, DRAFT));
     const time = Date.now();
     const draft = join(draftFolder, 'draft.sqlite');
-    const database = requireSqlite(config, 'backup');
     await copy(database, draft, interrupt);
     const trial = join(draftFolder, 'trial.sqlite');
     await copy(draft, trial, interrupt);
@@ -60,13 +98,14 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     });
     return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
   } catch (error) {
+    interrupt.throwIfAborted();
     if (error instanceof Failure) throw error;
     // SQLite reports a full volume as "disk I/O error", too.
     const { bavail, bsize } = await statfs(folder.path);
     const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
-    await rm(draftFolder, { recursive: true, force: true });
+    if (draftFolder !== undefined) await rm(draftFolder, { recursive: true, force: true });
   }
 }
 

@@ -25,12 +25,8 @@ export async function copy(from: string, to: string, interrupt: AbortSignal): Pr
  */
 export async function pack(file: string, signal: AbortSignal): Promise<string> {
   const packed = `${file}.gz`;
-  const { size } = await stat(file);
-  const bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
-  const source = createReadStream(file);
-  source.on('data', () => bar.update(Math.ceil(source.bytesRead / KIB)));
   const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
-  await pipeline(source, createGzip(), target, { signal });
+  await pipeline(createReadStream(file), createGzip(), target, { signal });
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
   await rm(file);

@@ -1,16 +1,15 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
-import { RESOURCES, SETTINGS } from '../../features.js';
+import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { resolveLinks } from '../output/destination.js';
 import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import type { FileReport } from '../sqlite-file/file-check.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
 import { replaceDatabase } from './replace-database.js';
@@ -28,7 +27,6 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   // A symbolic link to the database remains a link.
   const path = await resolveLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
-  if (!verify) await requireOwner(path);
   let folder: string | undefined;
   try {
     folder = verify ? await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`)) : await emptyFolder(`${path}.restoring`);
@@ -39,7 +37,6 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     if (verify) console.error(`${file} can be restored: it holds ${records}. Nothing was changed.`);
     else await replaceStorage(copy, path, `${records} from ${file}`, interrupt);
     if (skipRecordCheck) console.error('The records were not checked (--skip-record-check).');
-    warnOfCapacity(counts, config);
     if (pending.length === 0) return;
     const isDone = !verify && !skipRecordCheck;
     const ran = isDone ? 'The check of the records has run' : 'After a restore, the next start runs';
@@ -71,26 +68,4 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
   const aside = await replaceDatabase(copy, path);
   console.error(`Restored ${what} to ${path}, under a new epoch: older ETags are no longer valid.`);
   if (aside !== undefined) console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
-}
-
-/** @throws {Failure} if the restored database could not get the owner of the old one */
-async function requireOwner(path: string): Promise<void> {
-  const user = process.geteuid?.();
-  const owner = (await stat(path).catch(() => undefined))?.uid;
-  if (user === undefined || user === 0 || owner === undefined || owner === user) return;
-  throw new Failure(
-    `${path} belongs to the user ${owner}, and this command runs as the user ${user}, who cannot make a file for another: ` +
-      `run it as the user ${owner}, or as root.`,
-  );
-}
-
-function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
-  for (const { name, capacity } of RESOURCES) {
-    const [stored, allowed] = [counts.get(name.plural) ?? 0, config.get(capacity)];
-    if (stored <= allowed) continue;
-    console.error(
-      `Warning: these are more than ${capacity.name} allows (${allowed}): POST is rejected with 507 until it is raised or ` +
-        `${stored - allowed + 1} ${name.pluralText} are deleted.`,
-    );
-  }
 }

@@ -50,7 +50,7 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
       const { to, every, keep, skipRecordCheck, gzip = false } = options;
       if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
       if (file === undefined) {
-        const { backupInto } = await import('../backup/backup-schedule.js');
+        const { backupInto } = await import('../backup/backup-folder.js');
         const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
         return backupInto(folder, every && every * 1000, interrupt());
       }
