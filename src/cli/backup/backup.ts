@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
-import { DiskFullError } from '../../database/errors.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
@@ -28,17 +27,17 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     const counts = await makeDraft(config, path, draft, interrupt);
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
-    await deliver(copied, target, interrupt);
+    if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
+    else await replaceFile(copied, target);
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
-    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
-      await rm(leftover, { force: true }).catch(() => {});
     interrupt.throwIfAborted();
     const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
     const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
-    const isFull = error instanceof DiskFullError;
-    const reason = isFull ? `the volume of ${dirname(draft)} is full` : (error as Error).message;
-    throw new Failure(`There is no new backup: ${reason}${owners}`, error);
+    throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
+  } finally {
+    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
+      await rm(leftover, { force: true }).catch(() => {});
   }
 }
 
@@ -59,10 +58,4 @@ async function makeDraft(
   if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
   interrupt.throwIfAborted();
   return counts;
-}
-
-async function deliver(draft: string, target: string | undefined, signal: AbortSignal): Promise<void> {
-  if (target !== undefined) return replaceFile(draft, target);
-  await pipeline(createReadStream(draft), standardOutput(), { signal });
-  await rm(draft);
 }
