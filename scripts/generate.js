@@ -2,7 +2,7 @@
  * Writes the files of a new resource (`npm run generate -- --help`). It asks no questions and overwrites no file.
  */
 import './supported-node.js';
-import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
@@ -10,7 +10,6 @@ import { ArgumentError } from './generate/fields.js';
 import { withUsedImports } from './generate/imports.js';
 import { constant, pascal, words } from './generate/names.js';
 import {
-  existingFiles,
   knownResources,
   MODULES,
   nextTimestamp,
@@ -80,17 +79,15 @@ async function generate(args) {
     const advice = `for example shop-${plural}, or rename that of the tests`;
     throw new ArgumentError(`"${plural}": tests have a table of this name, in ${ofTests}; ${advice}`);
   }
-  const existing = existingFiles(plural);
+  const files = filesOf(resource);
+  const existing = Object.keys(files).filter((path) => existsSync(join(ROOT, path)));
   if (existing.length > 0) {
     throw new ArgumentError(
       `${existing.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
     );
   }
   // All files are ready before the first is written.
-  const [ready, changed] = await Promise.all([
-    formatted(filesOf(resource), withUsedImports),
-    formatted(changesOf(resource)),
-  ]);
+  const [ready, changed] = await Promise.all([formatted(files, withUsedImports), formatted(changesOf(resource))]);
   for (const [path, source] of ready) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), source, { flag: 'wx' });

@@ -79,32 +79,10 @@ export function parseArguments(args, known) {
   );
   if (json !== undefined)
     throw new ArgumentError(`--unique ${json.name}: JSON cannot be unique; for example --unique code`);
-  for (const key of unique) requireValues(key);
   const readOnly = (values['read-only'] ?? []).flatMap((names) => namedFields(parsed, names, '--read-only'));
   const fields = parsed.map((field) => ({ ...field, isReadOnly: readOnly.includes(field) }));
   requireWritable(fields);
   return { singular, plural, fields, unique: unique.map((key) => key.map(({ name }) => name)), hasTimestamps, ids };
-}
-
-/** Number of records that the tests of a resource store at most (`test/support/resource/unique-bodies.ts`). */
-const MOST_TESTED = 3000;
-
-function requireValues(key) {
-  if (key.some((field) => valuesIn(field) >= MOST_TESTED)) return;
-  const names = key.map(({ name }) => name).join();
-  throw new ArgumentError(
-    `--unique ${names}: the tests store ${MOST_TESTED} records, and have one record for a reference, so another property ` +
-      'needs as many values; for example number:int:1..9999',
-  );
-}
-
-/** The number of values that the tests can give a property. */
-function valuesIn({ decorator, arguments: [least, most] }) {
-  if (['IdProperty', 'EnumProperty', 'BooleanProperty'].includes(decorator)) return 0;
-  // The tests begin at 10. The arguments are precision and scale.
-  if (decorator === 'DecimalProperty') return 10 ** Number(least) - 10 ** (Number(most) + 1);
-  if (decorator === 'TextProperty') return 36 ** Number(most);
-  return ['IntegerProperty', 'NumberProperty'].includes(decorator) ? Number(most) - Number(least) : Infinity;
 }
 
 const namedFields = (fields, names, option) =>

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ArgumentError } from './fields.js';
@@ -85,15 +85,6 @@ function withImport(source, name, path) {
 
 /** The timestamp of a new migration, later than all others. */
 export function nextTimestamp() {
-  const last = Math.max(0, ...migrations().map((name) => Number.parseInt(name, 10) || 0));
-  return Math.max(Date.now(), last + 1);
-}
-
-const migrations = () => readdirSync(join(ROOT, 'migrations'));
-
-/** The existing folder, specs and migration of a resource. */
-export function existingFiles(plural) {
-  const paths = [`src/${plural}`, `test/${plural}.e2e-spec.ts`, `test/on-postgres/${plural}.e2e-spec.ts`];
-  const made = migrations().filter((name) => name.endsWith(`-create-${plural}.ts`));
-  return [...paths.filter((path) => existsSync(join(ROOT, path))), ...made.map((name) => `migrations/${name}`)];
+  const names = readdirSync(join(ROOT, 'migrations'));
+  return Math.max(Date.now(), ...names.map((name) => Number.parseInt(name, 10) + 1 || 0));
 }

@@ -41,7 +41,7 @@ async function* linesOf(
   const isFiltered = Object.keys(filters).length > 0;
   const isWhole = !isFiltered && after === undefined && limit === undefined;
   const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
-  using progress = new Progress('Exported', name.pluralText, total);
+  const progress = new Progress('Exported', name.pluralText, total);
   let last: Id = 0;
   for await (const page of snapshot.records({ filters, after }, limit)) {
     last = page.at(-1)!.id;

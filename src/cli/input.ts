@@ -5,7 +5,6 @@ import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Failure } from './command-errors.js';
-import { destinationOf } from './output/destination.js';
 
 /** Magic bytes of gzip (RFC 1952 section 2.3.1). Neither NDJSON nor a database begins with them. */
 export const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -28,16 +27,16 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
   }
 }
 
+const STDIN = '/dev/stdin';
+
 /** Tells whether an input can be read twice; a pipe cannot. */
 export async function isRepeatable(file: string): Promise<boolean> {
-  return (await stat(file).catch(() => undefined))?.isFile() ?? true;
+  return file !== STDIN && ((await stat(file).catch(() => undefined))?.isFile() ?? true);
 }
 
 async function streamOf(file: string): Promise<Readable> {
-  if (await isRepeatable(file)) return createReadStream(file, { highWaterMark: CHUNK });
-  const from = await destinationOf(file);
-  if (from.kind === 'descriptor') return from.fd === 0 ? process.stdin : new Socket({ fd: from.fd, writable: false });
-  if (from.kind !== 'fifo') return createReadStream(file);
+  if (file === STDIN) return process.stdin;
+  if (!(await stat(file)).isFIFO()) return createReadStream(file, { highWaterMark: CHUNK });
   // Without O_NONBLOCK, open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }

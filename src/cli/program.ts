@@ -111,9 +111,10 @@ function addImportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const file = `${NAMES[0]}.ndjson`;
   const calls = [`${file} --dry-run`, file, `${file} --resume`, `${file}.gz`, `--ids assign < ${file}`];
   const note = `
-A file is checked as a whole before anything is stored; stdin is checked as it arrives. Lines are stored in
-batches, and each saves the progress: an interrupted import goes on with --resume and the same input, and no line is
-lost or stored twice. The service may run meanwhile. No more records are stored than ${CAPACITIES} allows.
+All lines of a file are checked before the first is stored, except for what the database knows (unique values,
+references, rules): an error ends the import at the first such line. Lines are stored in batches, and each saves the
+progress: an import that has ended goes on with --resume and the same input, and no line is lost or stored twice. The
+service may run meanwhile. No more records are stored than ${CAPACITIES} allows.
 Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
   cli
     .command('import')
@@ -127,7 +128,7 @@ Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
         'keep the ids, or assign new ones (default: keep those of lines that have them)',
       ).choices(['keep', 'assign']),
     )
-    .option('--dry-run', 'check everything and store nothing')
+    .option('--dry-run', 'as --atomic, but undo everything at the end; on PostgreSQL, ids may be skipped')
     .addOption(
       new Option('--atomic', 'store all or nothing, in one transaction; the service cannot write meanwhile').conflicts(
         'resume',

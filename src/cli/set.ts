@@ -48,7 +48,6 @@ export async function setSettings(assignments: readonly string[], { list = false
 function parsed({ live }: Config, assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
-  checked(() => liveSetting(live, name, SETTINGS));
   if (value === '') throw new UsageError(`${name} has no value: give one, or --unset ${name}`);
   checked(() => liveValue(live, name, value));
   return [name, value];

@@ -184,41 +184,19 @@ describe('the configuration', () => {
     ['LOG_LEVELS', 'LOG_LEVEL'],
     ['NODE_EMV', 'NODE_ENV'],
     ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
-    ['JWT_SECRET_KEY', 'JWT_SECRET'],
-    ['JWT_AUD', 'JWT_AUDIENCE'],
-    ['DATABASE_TRANSCATION_TIMOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
+    ['WORKER', 'WORKERS'],
+    ['DATABASE_TRANSCATION_TIMEOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
     const errors = errorsOf({ [name]: '5' });
     expect(errors).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
   });
 
-  it.each(['cookies', 'cookies-capacity', 'jwt-secret', 'management'])(
-    'ignores variables that Kubernetes and Docker set for a service named %s',
-    (service) => {
-      for (const protocol of ['tcp', 'udp', 'sctp']) ignoresLinksOf(service, protocol);
-    },
-  );
-
-  function ignoresLinksOf(service: string, protocol: string): void {
-    const prefix = service.toUpperCase().replaceAll('-', '_');
-    const link = `${prefix}_PORT_3000_${protocol.toUpperCase()}`;
-    const environment = {
-      [`${prefix}_SERVICE_HOST`]: '10.96.0.17',
-      [`${prefix}_SERVICE_PORT`]: '3000',
-      [`${prefix}_SERVICE_PORT_HTTP`]: '3000',
-      [`${prefix}_PORT`]: `${protocol}://10.96.0.17:3000`,
-      [link]: `${protocol}://10.96.0.17:3000`,
-      [`${link}_PROTO`]: protocol,
-      [`${link}_PORT`]: '3000',
-      [`${link}_ADDR`]: '10.96.0.17',
-    };
-    expect(loadConfig(environment)).toEqual(loadConfig({}));
-  }
-
   it('ignores variables of other programs', () => {
     const others = [
       ...['HOME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL', 'BLOG_LEVELS'],
       ...['MY_JWT_SECRET_KEY', 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'],
+      // Kubernetes sets these for a Service "cookies".
+      ...['COOKIES_PORT', 'COOKIES_SERVICE_HOST', 'COOKIES_SERVICE_PORT_HTTP', 'COOKIES_PORT_3000_TCP_ADDR'],
     ];
     expect(loadConfig(Object.fromEntries(others.map((name) => [name, '5'])))).toEqual(loadConfig({}));
   });
@@ -336,14 +314,6 @@ describe('the configuration', () => {
       expect(() => load(wrong, declared)).toThrow(
         /PORT must be .*JARS_CAPACITY must be a whole number from 0 .*Example: JARS_CAPACITY=10000.*JARS_LABEL must have .*Example: JARS_LABEL=top shelf.*JARS_LABLE is not a setting of this service; did you mean JARS_LABEL\?/s,
       );
-    });
-
-    it('rejects names that only begin like theirs, and ignores these where no feature declares them', () => {
-      const environment = { JARS_CAPACITY_LIMIT: '5', JARS_LABEL_FILE_PATH: 'x' };
-      expect(() => load(environment, declared)).toThrow(
-        /did you mean JARS_CAPACITY\?.*did you mean JARS_LABEL_FILE\?/s,
-      );
-      expect(load(environment)).toEqual(load({}));
     });
 
     it('throws for a name that is declared twice, and for a setting that was not read', () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { LiveSettings } from './live-values.js';
-import { familyOf, isServiceLink, nearMiss } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { type PlatformValues, RULES } from './rules.js';
 import { type Environment, problemOf, type Setting, settingsIn, valuesIn } from './setting.js';
@@ -96,7 +95,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
       errors.push(problemOf(setting, error));
     }
   }
-  errors.push(...misspelledNames(environment, settings, ofFeatures));
+  errors.push(...misspelledNames(environment, settings));
   const platform = valuesIn(PLATFORM_SETTINGS, (setting) => values.get(setting));
   errors.push(...RULES.flatMap((rule) => rule(platform, (setting) => isSet(setting, environment))));
   if (errors.length > 0) throw new ConfigError(errors);
@@ -166,20 +165,27 @@ function isSet({ name, file = false }: Setting, environment: Environment): boole
 
 /** The text of a variable; `undefined` for an empty one, because Compose and shells pass unset variables on as empty. */
 function variable(name: string, environment: Environment): string | undefined {
-  return isServiceLink(name, environment) ? undefined : environment[name] || undefined;
+  return environment[name] || undefined;
 }
 
-function misspelledNames(
-  environment: Environment,
-  settings: readonly Setting[],
-  ofFeatures: readonly Setting[],
-): string[] {
-  const known = new Set(settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name])));
-  // Only this service uses variables with these first words.
-  const families = new Set(['JWT', ...ofFeatures.map(({ name }) => familyOf(name))]);
-  return Object.keys(environment).flatMap((name) => {
-    if (known.has(name) || isServiceLink(name, environment)) return [];
-    const meant = nearMiss(name, known, families);
+/** A message for each unknown variable whose name resembles that of a setting. */
+function misspelledNames(environment: Environment, settings: readonly Setting[]): string[] {
+  const known = settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name]));
+  const unknown = Object.keys(environment).filter((name) => !known.includes(name));
+  return unknown.flatMap((name) => {
+    const meant = known.find((each) => isSimilar(lettersOf(each), lettersOf(name)));
     return meant === undefined ? [] : [`${name} is not a setting of this service; did you mean ${meant}?`];
   });
+}
+
+const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
+
+/** Tells whether two names of six letters or more differ by at most two neighbouring letters. */
+function isSimilar(one: string, other: string): boolean {
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  let begin = 0;
+  while (begin < shorter.length && shorter[begin] === longer[begin]) begin++;
+  let end = 0;
+  while (end < shorter.length - begin && shorter.at(-1 - end) === longer.at(-1 - end)) end++;
+  return shorter.length >= 6 && longer.length - begin - end <= 2;
 }

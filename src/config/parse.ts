@@ -28,11 +28,7 @@ const MOST_WORKERS = 64;
 /** The number of worker processes; `auto` means one for each core that this process may use. */
 export const workers: Parse<number> = (value) => {
   if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
-  try {
-    return integer(1, MOST_WORKERS)(value);
-  } catch {
-    throw new Error(`must be a whole number from 1 to ${MOST_WORKERS}, or "auto"`);
-  }
+  return integer(1, MOST_WORKERS)(value);
 };
 
 export const boolean: Parse<boolean> = (value) => {
@@ -71,13 +67,10 @@ const sqliteUrl: Parse<SqliteUrl> = (value) => {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
   if (path === undefined)
     throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
-  // better-sqlite3 would open the file without them.
-  if (path !== path.trim())
-    throw new Error('must not have white space around the path, such as the CR of a file with Windows line ends');
-  if (path === ':memory:')
-    throw new Error('must name a file: a database in memory has one connection and is not durable');
-  if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
-  if (path.endsWith('/')) throw new Error('must name a file, not a folder');
+  // better-sqlite3 would open the file without the white space, such as the CR of a Windows line end.
+  if (path !== path.trim() || path === ':memory:' || path.startsWith('//') || path.endsWith('/')) {
+    throw new Error('must name a file on this machine, without white space around its path');
+  }
   return { engine: 'sqlite', path };
 };
 
@@ -92,29 +85,25 @@ export const certificates: Parse<string> = (value) => {
   return pem;
 };
 
-export const origins: Parse<string[]> = (value) =>
-  value.split(',').map((item) => {
-    const origin = item.trim();
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new Error(
-        `must be a comma-separated list of origins (scheme, host and port, no path); "${origin}" is none`,
-      );
-    }
-    return origin;
+/** Items separated by commas. */
+function list(value: string, isItem: (item: string) => boolean, items: string): string[] {
+  return value.split(',').map((text) => {
+    const item = text.trim();
+    if (!isItem(item)) throw new Error(`must be a comma-separated list of ${items}; "${item}" is none`);
+    return item;
   });
+}
 
-export const trustedProxies: Parse<false | string[]> = (value) => {
-  if (value === 'false') return false;
-  return value.split(',').map((item) => {
-    const address = item.trim();
-    if (!isNetwork(address)) {
-      throw new Error(
-        `must be "false" or a comma-separated list of addresses, networks, "loopback", "linklocal" or "uniquelocal"; "${address}" is none`,
-      );
-    }
-    return address;
-  });
-};
+export const origins: Parse<string[]> = (value) =>
+  list(
+    value,
+    (item) => URL.canParse(item) && new URL(item).origin === item,
+    'origins (scheme, host and port, no path)',
+  );
+
+export const trustedProxies: Parse<false | string[]> = (value) =>
+  value !== 'false' &&
+  list(value, isNetwork, 'addresses, networks, "loopback", "linklocal" or "uniquelocal", or "false"');
 
 /** Tells whether Fastify accepts the text, which is no short form of an address: `1` would be 0.0.0.1. */
 function isNetwork(text: string): boolean {

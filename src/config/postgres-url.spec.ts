@@ -50,7 +50,7 @@ describe('the URL of a PostgreSQL server', () => {
     ['with a "%" in the password', 'postgres://u:hunter2%x@h/d', '%25'],
     ['with a "#" in the password', 'postgres://u:hunter2#x@h/d', 'postgres://user:password@host'],
     ['with a "?" in the password', 'postgres://u:hunter2?x@h/d', '%3F'],
-    ['with a port that is none', 'postgres://u:hunter2@h:http/d', 'number'],
+    ['with a port that is none', 'postgres://u:hunter2@h:http/d', '5432'],
     ['with a port out of range', 'postgres://u:hunter2@h:65536/d', '65535'],
     ['with an unknown sslmode', 'postgres://u:hunter2@h/d?sslmode=prefer', 'verify-full'],
     ['with an unknown parameter', 'postgres://u:hunter2@h/d?poolsize=3', 'sslmode'],

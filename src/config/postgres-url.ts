@@ -20,63 +20,48 @@ export interface PostgresUrl {
 
 const PORT = 5432;
 
+/** User, password, hosts, database and query. Other characters of the parts are percent-encoded. */
+const FORM = /^postgres(?:ql)?:\/\/([^:@/?#]+)(?::([^:@/?#]*))?@([^@/?#]+)\/([^@/?#]+)(?:\?([^@#]*))?$/;
+
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]+))?$/;
+
+const EXPECTED =
+  'must be "postgres://user:password@host:5432/database"; in a password write "%40" for "@", "%3A" for ":", "%2F" for "/", ' +
+  '"%3F" for "?", "%23" for "#" and "%25" for "%"';
+
 /**
  * Parses `postgres://user:password@host:port,host:port/database?sslmode=verify-full`. Libraries accept any text and
  * repeat it in their errors (docs/adr/0036-postgresql-url-parser.md).
- * @throws {Error} with the problem. It does not repeat the text, because a misplaced part may be the password.
+ * @throws {Error} with the right form. It does not repeat the text, because a misplaced part may be the password.
  */
 export function parsePostgresUrl(url: string): PostgresUrl {
-  const [, authority, path, query = ''] =
-    /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url) ?? [];
-  if (authority === undefined) throw new Error('must be "postgres://user:password@host:5432/database"');
-  if (path?.includes('@') || query.includes('@')) throw new Error(`has a "/" or "?" in the password: ${ENCODE}`);
-  const at = authority.lastIndexOf('@');
-  const userInfo = at < 0 ? '' : authority.slice(0, at);
-  if (userInfo.includes('@')) throw new Error(`has an "@" in the user or the password: ${ENCODE}`);
-  const [user, password, ...more] = userInfo.split(':').map(decode);
-  if (!user) throw new Error('must name the user: "postgres://user:password@host:5432/database"');
-  if (more.length > 0) throw new Error(`has a ":" in the password: ${ENCODE}`);
-  if (!path) throw new Error('must name the database: "postgres://user:password@host:5432/database"');
-  if (path.includes('/')) throw new Error(`has a "/" in the name of the database: ${ENCODE}`);
-  const hosts = authority
-    .slice(at + 1)
-    .split(',')
-    .map(parseHost);
+  const [, user, password, hosts, database, query = ''] = FORM.exec(url) ?? [];
+  if (user === undefined) throw new Error(EXPECTED);
   return {
     engine: 'postgres',
-    hosts,
-    user,
-    ...(password && { password }),
-    database: decode(path),
+    hosts: hosts!.split(',').map(parseHost),
+    user: decode(user),
+    ...(password && { password: decode(password) }),
+    database: decode(database!),
     ...parseQuery(query),
   };
 }
 
-const ENCODE = 'percent-encode it, as "%40" for "@", "%3A" for ":", "%2F" for "/", "%3F" for "?"';
-
 function parseHost(text: string): PostgresHost {
-  const [, name, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::([0-9]+))?$/.exec(text) ?? [];
-  if (name === undefined)
-    throw new Error('must have a number for each port: "host:5432"; a password is percent-encoded');
-  if (name === '') throw new Error('must name the host: "postgres://user:password@host:5432/database"');
-  const number = port === undefined ? PORT : Number(port);
-  if (number < 1 || number > 65535) throw new Error('must have a port from 1 to 65535');
-  return { host: decode(name.replace(/^\[|\]$/g, '')), port: number };
+  const [, name, port = PORT] = HOST.exec(text) ?? [];
+  if (name === undefined) throw new Error(EXPECTED);
+  if (Number(port) < 1 || Number(port) > 65535) throw new Error('must have a port from 1 to 65535');
+  return { host: decode(name.replace(/^\[|\]$/g, '')), port: Number(port) };
 }
 
 function parseQuery(query: string): { sslMode: SslMode } {
-  let sslMode: SslMode = 'disable';
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (name === 'sslmode') {
-      if (!(SSL_MODES as readonly string[]).includes(value)) {
-        throw new Error(`must have one of ${SSL_MODES.join(', ')} as sslmode`);
-      }
-      sslMode = value as SslMode;
-    } else if (name !== 'target_session_attrs' || value !== 'read-write') {
-      // The primary among several hosts is always found, so target_session_attrs has no effect.
-      throw new Error('may have no other parameters than sslmode and target_session_attrs=read-write');
-    }
+  const { sslmode = 'disable', ...others } = Object.fromEntries(new URLSearchParams(query));
+  // The primary among several hosts is always found, so target_session_attrs has no effect.
+  if (Object.entries(others).some((each) => each.join('=') !== 'target_session_attrs=read-write')) {
+    throw new Error('may have no other parameters than sslmode and target_session_attrs=read-write');
   }
+  const sslMode = SSL_MODES.find((mode) => mode === sslmode);
+  if (sslMode === undefined) throw new Error(`must have one of ${SSL_MODES.join(', ')} as sslmode`);
   return { sslMode };
 }
 
@@ -84,6 +69,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error('has a "%" that begins no percent-encoded character; write it as "%25"');
+    throw new Error(EXPECTED);
   }
 }

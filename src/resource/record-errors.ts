@@ -22,7 +22,7 @@ export class StorageFullError extends ApiError {
   }
 }
 
-/** The error of a rule for one of several records. */
+/** The error of a constraint or a rule for one of several records. */
 export class RejectedRecordError extends Error {
   constructor(
     readonly index: number,

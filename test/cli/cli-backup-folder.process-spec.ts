@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupName } from '../../src/management/backup-files.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
@@ -95,20 +94,23 @@ describe('cli backup --to', () => {
     expect(doctor.stdout).toContain(made);
   });
 
-  it('removes only drafts of dead processes', async () => {
-    const alive = spawn('sleep', ['60']);
-    started.push(alive);
-    const dead = spawnSync('true');
-    const draft = (host: string, pid = alive.pid) => `.cookies-backup-${host}-${pid}-aB3dE6`;
-    const host = hostname().replaceAll(/[^\w.]/g, '-');
-    const [old, gone, working, elsewhere] = [draft('other', 1), draft(host, dead.pid), draft(host), draft('another')];
-    for (const name of [old, gone, working, elsewhere]) mkdirSync(at(name));
-    writeFileSync(at(gone, 'draft.sqlite'), 'half');
-    const yesterday = Date.now() / 1000 - 25 * 3600;
-    utimesSync(at(old), yesterday, yesterday);
-    writeFileSync(at(draft(host, 1)), 'a file');
+  it('takes a free name when another process has made the backup of that second', async () => {
+    const taken = Array.from({ length: 60 }, (_, index) => backupName(Date.now() + index * 1000));
+    for (const name of taken) writeFileSync(at(name), 'of another process');
     expect(await backup()).toMatchObject({ code: 0 });
-    expect(files().filter((name) => !NAME.test(name))).toEqual([draft(host, 1), working, elsewhere].sort());
+    expect(files()).toHaveLength(61);
+    for (const name of taken) expect(readFileSync(at(name), 'utf8')).toBe('of another process');
+  });
+
+  it('removes drafts of more than six hours', async () => {
+    const [old, working] = ['.cookies-backup-aB3dE6', '.cookies-backup-aB3dE7'];
+    for (const name of [old, working]) mkdirSync(at(name));
+    writeFileSync(at(old, 'draft.sqlite'), 'half');
+    const before = Date.now() / 1000 - 6.1 * 3600;
+    utimesSync(at(old), before, before);
+    writeFileSync(at('.cookies-backup-aB3dE8'), 'a file');
+    expect(await backup()).toMatchObject({ code: 0 });
+    expect(files().filter((name) => !NAME.test(name))).toEqual([working, '.cookies-backup-aB3dE8'].sort());
   });
 
   const faulty = async (fault: ConstructorParameters<typeof FileCalls>[1], ...args: string[]) => {
@@ -121,7 +123,7 @@ describe('cli backup --to', () => {
 
   it('syncs the file before it gets its name, and then the name', async () => {
     const { list } = await faulty(undefined);
-    expect(list.slice(-3)).toEqual(['sync draft.sqlite', `link draft.sqlite ${files()[0]}`, 'sync .']);
+    expect(list.slice(-3)).toEqual(['sync draft.sqlite', `rename draft.sqlite ${files()[0]}`, 'sync .']);
   });
 
   it.each([
@@ -134,7 +136,7 @@ describe('cli backup --to', () => {
     expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(message) });
     expect(files().filter((name) => NAME.test(name))).toEqual([]);
     expect(await backup()).toMatchObject({ code: 0 });
-    expect(files()).toEqual([expect.stringMatching(NAME)]);
+    expect(files().filter((name) => !name.startsWith('.'))).toEqual([expect.stringMatching(NAME)]);
   });
 
   it('reads the packed file again, because a bad disk may have changed it', async () => {
@@ -144,10 +146,11 @@ describe('cli backup --to', () => {
     expect(files()).toEqual([]);
   });
 
-  it('reports that a name may not be on disk', async () => {
-    expect(await faulty({ at: 'sync .', what: 'EIO' })).toMatchObject(
-      endedWith(1, /^backups\/cookies-\S+ may be gone after a power cut: .*EIO/),
-    );
+  it('warns that a name may not be on disk', async () => {
+    expect(await faulty({ at: 'sync .', what: 'EIO' })).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Warning: after a power cut backups\/cookies-\S+ may be as it was before \(.*EIO/),
+    });
   });
 
   (SmallVolume.mountable ? it : it.skip)('leaves the older backups where its volume is full', async () => {
@@ -190,23 +193,6 @@ describe('cli backup --to', () => {
         expect(line).toMatch(/^(A new backup of|Backed up) /);
       expect(stderr).toMatch(/\nThe last backup failed\.\n$/);
       expect(files().filter((name) => !NAME.test(name))).toEqual([]);
-    });
-
-    it('makes no backup before it is due, also after a restart, and ends immediately on a signal', async () => {
-      writeFileSync(at(backupName(Date.now() - HOUR / 2)), 'x');
-      const seen = loop('--every', '1h');
-      await until(() => seen.stderr.includes('the next backup begins in 30 minutes'), 'the announcement');
-      seen.child.kill('SIGTERM');
-      expect(await seen.outcome).toMatchObject({ code: 0 });
-      expect(files()).toHaveLength(1);
-    });
-
-    it('does not wait for a backup in the future, from a clock that was set back', async () => {
-      writeFileSync(at(backupName(Date.now() + 24 * HOUR)), 'x');
-      const { child, outcome } = loop('--every', '1h');
-      await until(() => files().length === 2, 'a backup');
-      child.kill('SIGTERM');
-      expect(await outcome).toMatchObject({ code: 0 });
     });
 
     it('removes its draft when SIGTERM comes during a backup', async () => {

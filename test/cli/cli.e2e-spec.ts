@@ -37,7 +37,6 @@ describe('the command line', () => {
     [['explode'], "unknown command 'explode'"],
     [['import', 'cookies', 'a', 'b'], 'too many arguments'],
     [['export', 'cookies', 'a.ndjson'], 'too many arguments'],
-    [['restore', '.'], 'is a folder; name a file'],
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
     [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
     [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],
@@ -196,11 +195,6 @@ describe('the command line', () => {
         'an entity whose column the database lacks',
         () => inDatabase(folder, (db) => db.exec('ALTER TABLE cookies RENAME COLUMN wish TO hope')),
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
-      ],
-      [
-        'a table that was dropped',
-        () => inDatabase(folder, (db) => db.exec('DROP TABLE leases')),
-        /^FAIL {2}migrations +the table leases cannot be read \(.*no such table: leases\): restore a backup$/m,
       ],
       [
         'a clock that is two minutes behind',

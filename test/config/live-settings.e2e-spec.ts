@@ -168,8 +168,8 @@ describe('cli set, with two services on one database', () => {
 
   it.each([
     [['COOKIES_CAPACITY=many'], 'COOKIES_CAPACITY must be a whole number from 0 to'],
-    [['MAINTENENCE=true'], 'MAINTENENCE is not a setting of this service; did you mean MAINTENANCE?'],
-    [['PORT=80'], 'PORT is read at the start only: set it in the environment, and restart. These can be set'],
+    [['MAINTENENCE=true'], 'MAINTENENCE cannot be set while the service runs; these can: '],
+    [['PORT=80'], 'PORT cannot be set while the service runs; these can: '],
     [['MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
     [['MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
     [['MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
@@ -200,7 +200,7 @@ describe('cli set, with two services on one database', () => {
     );
     const doctor = await run(services[0].folder, ['doctor']);
     expect(doctor.stdout).toMatch(
-      /FAIL +set +LOG_LEVEL must be one of .*; the time of MAINTENANCE .*; OF_LATER is not a setting/,
+      /FAIL +set +LOG_LEVEL must be one of .*; the time of MAINTENANCE .*; OF_LATER cannot be set/,
     );
     await change('--unset', 'LOG_LEVEL', 'MAINTENANCE', 'OF_LATER', 'RATE_LIMIT_SUBJECT_READ');
     expect((await run(services[0].folder, ['doctor'])).stdout).toMatch(/ok +set +nothing is set/);

@@ -52,23 +52,21 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('export orders --status paid')).stdout).toBe(stored.split('\n')[1] + '\n');
     });
 
-    it('import names each line with a missing reference, and its property; nothing is stored', async () => {
+    it('import names the first line with a missing reference, and its property; nothing of its batch is stored', async () => {
       await done('import cookies', lines(2));
-      const wrong =
-        order({ id: 1 }) +
-        order({ id: 2, cookieId: 9 }) +
-        order({ id: 3, quantity: 0 }) +
-        order({ id: 4, cookieId: 3 });
-      const named = (number: number, id: number) =>
-        `Line ${number} is wrong: "cookieId" names the record ${id} of cookies, which does not exist; import cookies first.\n`;
-      const checked = await run(`import orders ${file(wrong)}`);
-      expect(checked).toMatchObject({ code: 1, stderr: expect.stringContaining(named(2, 9)) });
-      expect(checked.stderr).toMatch(/Line 3 is wrong: "quantity" .*\n/);
-      expect(checked.stderr).toContain(`${named(4, 3)}Nothing was stored by this run.`);
-      const streamed = await run('import orders', order({ id: 1 }) + order({ id: 2, cookieId: 9 }));
-      expect(streamed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${named(2, 9)}Nothing is stored.`) });
-      expect(await run(`import orders ${file(order({ id: 1, cookieId: 9 }))} --atomic`)).toMatchObject({ code: 1 });
-      expect((await done('export orders')).stdout).toBe('');
+      const wrong = order({ id: 1 }) + order({ id: 2, cookieId: 9 }) + order({ id: 4, cookieId: 3 });
+      const named = 'Line 2 is wrong: "cookieId" refers to a record that does not exist.\n';
+      for (const [command, input] of [
+        [`import orders ${file(wrong)}`],
+        ['import orders', wrong],
+        [`import orders ${file(wrong)} --atomic`],
+        [`import orders ${file(wrong)} --dry-run`],
+      ] as const) {
+        const stderr = expect.stringContaining(`${named}Nothing is stored`);
+        expect(await run(command, input)).toMatchObject({ code: 1, stderr });
+      }
+      // PostgreSQL skips ids of records that are undone, so an export of all would end with the last one.
+      expect((await done('export orders --limit 1')).stdout).toBe('');
     });
 
     it('import sets defaults for missing properties, and names lines whose value another record has', async () => {
@@ -84,10 +82,13 @@ export function describeOrders(commands: ProjectCommands): void {
       for (const date of [createdAt, updatedAt]) expect(Date.parse(date)).toBeGreaterThanOrEqual(started);
 
       const again = order({ id: 2 }) + order({ id: 3, code: 'c2' }) + order({ id: 4, code: 'a' });
-      const { code, stderr } = await run(`import orders ${file(again)}`);
-      expect(code).toBe(1);
-      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same value');
-      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same value');
+      for (const option of ['', ' --dry-run']) {
+        const repeated = await run(`import orders ${file(again)}${option}`);
+        const stderr = expect.stringContaining('Line 2 is wrong: another record has the same "code"');
+        expect(repeated).toMatchObject({ code: 1, stderr });
+      }
+      const taken = await run(`import orders ${file(order({ id: 4, code: 'a' }))}`);
+      expect(taken.stderr).toContain('Line 1 is wrong: another record has the same "code"');
       const wrong = await run('import orders', order({ id: 2, status: 'lost', createdAt: '2026-02-30T00:00:00Z' }));
       expect(wrong.stderr).toMatch(/Line 1 is wrong: .*"status" must be .*"createdAt" must be a date and time/s);
     });
@@ -168,10 +169,7 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('backup new.sqlite')).stderr).toContain(
         'Backed up 2 cookies, 2 orders, 0 tickets, 0 notes and 0 folders to',
       );
-      const restored = await run('restore new.sqlite', '', { ORDERS_CAPACITY: '1' });
-      expect(restored.stderr).toMatch(
-        /Restored 2 cookies, 2 orders, .*more than ORDERS_CAPACITY allows \(1\).* 2 orders are deleted/s,
-      );
+      expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
     });

@@ -39,25 +39,21 @@ export function describeTickets(commands: ProjectCommands): void {
 
     it('import names lines with ids that are wrong, duplicate or stored, and missing references', async () => {
       await done('import tickets', ticket(1));
-      const wrong = [
-        ticket(2),
-        ticket(2),
-        ticket(1),
-        ticket(3, uuid(3).toUpperCase().replace('1', 'A')),
-        '{"lastId":9}\n',
-      ];
-      const { code, stderr } = await run(`import tickets ${file(wrong.join(''))}`);
+      const wrong = `${ticket(3, uuid(3).toUpperCase().replace('1', 'A'))}{"lastId":9}\n`;
+      const { code, stderr } = await run(`import tickets ${file(wrong)}`);
       expect(code).toBe(1);
       for (const problem of [
-        `Line 2 is wrong: a line before it has the id ${uuid(2)}, too`,
-        `Line 3 is wrong: its id ${uuid(1)} exists in the storage already`,
-        'Line 4 is wrong: "id" must be a UUID with hyphens, in lower case',
-        'Line 5 is wrong: "lastId" is not known here',
+        'Line 1 is wrong: "id" must be a UUID with hyphens, in lower case',
+        'Line 2 is wrong: "lastId" is not known here',
       ]) {
         expect(stderr).toContain(problem);
       }
+      for (const repeated of [ticket(2) + ticket(2).replace('Row 2', 'Row 3'), ticket(2) + ticket(1)]) {
+        const { stderr } = await run(`import tickets ${file(repeated)}`);
+        expect(stderr).toMatch(/Line 2 is wrong: another record has the same "(id|title)"\.\nNothing is stored\./);
+      }
       const missing = await run('import notes', note(1, 1) + note(2, 9));
-      expect(missing.stderr).toContain(`Line 2 is wrong: "ticketId" names the record ${uuid(9)} of tickets`);
+      expect(missing.stderr).toContain('Line 2 is wrong: "ticketId" refers to a record that does not exist');
       expect((await done('export tickets')).stdout).toBe(ticket(1));
     });
 

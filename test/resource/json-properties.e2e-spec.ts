@@ -92,13 +92,6 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
     await expect((await reader)(line)).rejects.toThrow(`"${pointer.slice(1)}" ${message}`);
   });
 
-  it('a line of an import may have a name once in each object, but not twice in one', async () => {
-    const text = JSON.stringify(sample({ delivery: ADDRESS }));
-    expect(await (await reader)(Buffer.from(` ${text}`))).toMatchObject({ address: { zip: 7 } });
-    const twice = Buffer.from(text.replace('"zip":7', '"zip":7,"zip":7'));
-    await expect((await reader)(twice)).rejects.toThrow('"zip" comes twice');
-  });
-
   it('the document refers to the class of the DTO, and a nullable one may be null', async () => {
     const { components } = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
     const $ref = '#/components/schemas/SampleAddressDto';

@@ -13,7 +13,6 @@ import { StorageFullError } from '../../src/resource/record-errors.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
 import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
-import { missingReferences } from '../../src/resource/store/references.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Version } from '../../src/resource/resource-entity.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
@@ -56,16 +55,6 @@ class Sample extends ResourceEntity {
 class LargerSample extends Sample {
   @Column('varchar', { nullable: true })
   more!: string | null;
-}
-
-/** An entity with two references to another resource. */
-@Entity('chapters')
-class Chapter extends ResourceEntity {
-  @References('Cookie')
-  firstId!: number;
-
-  @References('Cookie')
-  secondId!: number;
 }
 
 @Entity('wrong')
@@ -129,7 +118,6 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await provideDatabase(folder);
     dataSource = await createDataSource(loadConfig(environmentIn(folder)), [
       Sample,
-      Chapter,
       WithArray,
       WithHiddenColumn,
       WithListener,
@@ -360,21 +348,6 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await both(3);
     expect((await cookies.usage()).count).toBe(before[0]!.count + 1);
     expect((await samples.usage()).count).toBe(3);
-  });
-
-  it('names each missing reference of a record', async () => {
-    const { record } = await cookies.create(COOKIE);
-    const missing = await missingReferences(dataSource.getRepository<ResourceEntity>(Chapter), [
-      { firstId: 9999, secondId: 9998 },
-      { firstId: record.id, secondId: 9998 },
-      { firstId: record.id, secondId: record.id },
-    ]);
-    expect([...missing].sort((one, other) => one.index - other.index)).toEqual([
-      { index: 0, property: 'firstId', value: 9999, table: 'cookies' },
-      { index: 0, property: 'secondId', value: 9998, table: 'cookies' },
-      { index: 1, property: 'secondId', value: 9998, table: 'cookies' },
-    ]);
-    await cookies.delete(record.id);
   });
 
   it.each([

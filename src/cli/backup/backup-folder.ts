@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs';
-import { link, mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
-import type { Config } from '../../config/config.js';
+import { mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+import { SETTINGS } from '../../features.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
 import { Failure } from '../command-errors.js';
-import { sync } from '../output/replace-file.js';
+import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { checkedCopy } from './checked-copy.js';
+import { checkCopy } from './check-copy.js';
 import { copy, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
@@ -24,34 +25,72 @@ export interface BackupFolder {
   readonly gzip: boolean;
 }
 
-const HOST = hostname().replaceAll(/[^\w.]/g, '-');
+/** The beginning of the name of a folder with a backup in progress. */
+const DRAFT = `.${SERVICE_NAME}-backup-`;
 
-/** The folder of a backup in progress has the host and the process in its name. */
-const DRAFT = new RegExp(`^\\.${SERVICE_NAME}-backup-(.+)-([0-9]+)-[0-9A-Za-z]{6}$`);
+/** Milliseconds after which a draft counts as that of a killed process. */
+const LONGEST_BACKUP = 6 * 3600 * 1000;
 
-/** Milliseconds after which the process of a draft counts as dead, also on another host. */
-const LONGEST_BACKUP = 24 * 3600 * 1000;
+/** Milliseconds; a timer of Node cannot be longer than 24 days. */
+const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
+
+/**
+ * Makes one backup in a folder, or one after the other until the interrupt.
+ * @param every milliseconds between the starts of two backups
+ * @throws {Failure} when the last backup failed
+ */
+export async function backupInto(folder: BackupFolder, every: number | undefined, signal: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  const database = requireSqlite(config, 'backup');
+  if (every === undefined) return console.error(await addBackup(folder, database, config, signal));
+  let failure: Error | undefined;
+  while (!signal.aborted) {
+    // By the monotonic clock, so that a change of the system time has no effect.
+    const next = performance.now() + every;
+    try {
+      console.error(await addBackup(folder, database, config, signal));
+      failure = undefined;
+    } catch (error) {
+      // An interrupted attempt has not failed.
+      if (signal.aborted) break;
+      failure = error as Error;
+      console.error(failure.message.replaceAll('\n', ' '));
+    }
+    const wait = Math.min(Math.max(0, next - performance.now()), LONGEST_TIMER);
+    await sleep(wait, undefined, { signal }).catch(() => {});
+  }
+  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
+}
 
 /**
  * Makes a backup in a folder and restores it on trial. If that succeeds, the backup gets its name, and `keep` decides
  * which older ones are removed.
  * @returns a line for the operator
  */
-export async function addBackup(folder: BackupFolder, config: Config, interrupt: AbortSignal): Promise<string> {
+async function addBackup(
+  folder: BackupFolder,
+  database: string,
+  config: Config,
+  interrupt: AbortSignal,
+): Promise<string> {
   requireDatabase(config);
   await requireFolder(folder.path);
-  await removeDeadDrafts(folder.path);
-  const draftFolder = await mkdtemp(join(folder.path, `.${SERVICE_NAME}-backup-${HOST}-${process.pid}-`));
+  let draftFolder: string | undefined;
   try {
+    await removeOldDrafts(folder.path);
+    draftFolder = await mkdtemp(join(folder.path, DRAFT));
     const time = Date.now();
     const draft = join(draftFolder, 'draft.sqlite');
-    const database = requireSqlite(config, 'backup');
-    await copy(database, draft, { readonly: false, interrupt });
-    const trial = { file: `A new backup of ${database}`, source: draft, draft: join(draftFolder, 'trial.sqlite') };
-    const { counts } = await checkedCopy({ ...trial, recordCheck: folder.recordCheck }, config, interrupt);
+    await copy(database, draft, interrupt);
+    const trial = join(draftFolder, 'trial.sqlite');
+    await copy(draft, trial, interrupt);
+    const { recordCheck } = folder;
+    const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
     interrupt.throwIfAborted();
     const copied = folder.gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
+    giveToFolderOwner(copied, draftFolder);
+    await sync(copied);
     const path = await publish(copied, folder, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
     const removed = await removeSuperseded(folder).catch((error: Error) => {
@@ -59,13 +98,14 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     });
     return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
   } catch (error) {
+    interrupt.throwIfAborted();
     if (error instanceof Failure) throw error;
     // SQLite reports a full volume as "disk I/O error", too.
     const { bavail, bsize } = await statfs(folder.path);
     const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
-    await rm(draftFolder, { recursive: true, force: true });
+    if (draftFolder !== undefined) await rm(draftFolder, { recursive: true, force: true });
   }
 }
 
@@ -75,37 +115,13 @@ async function requireFolder(path: string): Promise<void> {
   throw new Failure(`There is no new backup: ${path} is no folder. Make it, or mount its disk.`);
 }
 
-/**
- * Gives a draft the first free name from `time` on. It never replaces a file, which another process may have made.
- * @returns the path
- */
+/** Gives a draft the first free name from `time` on. @returns the path */
 async function publish(draft: string, folder: BackupFolder, time: number): Promise<string> {
-  giveToFolderOwner(draft, join(folder.path, basename(draft)));
-  await sync(draft);
-  const path = await moveToFreeName(draft, folder, time);
-  try {
-    await sync(folder.path);
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new Failure(`${path} may be gone after a power cut: its folder cannot be synced (${reason}).`, error);
-  }
+  const path = join(folder.path, backupName(time) + (folder.gzip ? '.gz' : ''));
+  if (existsSync(path)) return publish(draft, folder, time + 1000);
+  await rename(draft, path);
+  await syncName(path);
   return path;
-}
-
-async function moveToFreeName(draft: string, { path: folder, gzip }: BackupFolder, from: number): Promise<string> {
-  for (let time = from; ; time += 1000) {
-    const path = join(folder, backupName(time) + (gzip ? '.gz' : ''));
-    if (existsSync(path)) continue;
-    try {
-      await link(draft, path);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EEXIST') continue;
-      // Some file systems have no hard links.
-      await rename(draft, path);
-    }
-    return path;
-  }
 }
 
 /** @returns the number of removed backups */
@@ -116,22 +132,10 @@ async function removeSuperseded({ path, keep }: BackupFolder): Promise<number> {
   return superseded.length;
 }
 
-/** Removes the drafts of killed processes. A draft of another host, such as another container, stays for a day. */
-async function removeDeadDrafts(folder: string): Promise<void> {
+async function removeOldDrafts(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const [, host, pid] = DRAFT.exec(entry.name) ?? [];
-    if (host === undefined || !entry.isDirectory()) continue;
     const path = join(folder, entry.name);
-    const isOld = Date.now() - (await stat(path)).mtimeMs > LONGEST_BACKUP;
-    if (isOld || (host === HOST && !isAnotherProcess(Number(pid)))) await rm(path, { recursive: true, force: true });
-  }
-}
-
-function isAnotherProcess(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if (!entry.isDirectory() || !entry.name.startsWith(DRAFT)) continue;
+    if (Date.now() - (await stat(path)).mtimeMs > LONGEST_BACKUP) await rm(path, { recursive: true, force: true });
   }
 }

@@ -1,37 +1,26 @@
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs';
 import { access, constants, open, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
-import { firstBytes, GZIP, joined, openInput } from '../input.js';
-import { destinationOf } from '../output/destination.js';
-
-/** @throws {Failure} naming the user who cannot read the file, and who is not the caller in a container */
-export async function requireReadable(file: string): Promise<void> {
-  try {
-    await access(file, constants.R_OK);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`, error);
-    if (code !== 'EACCES') throw new Failure(`${file} cannot be read: ${message}.`, error);
-    throw new Failure(
-      `${file} cannot be read by the user ${process.geteuid?.()}, as whom this command runs: give that user the right to ` +
-        'read it and to enter its folder, or copy it to where that user may read.',
-      error,
-    );
-  }
-}
+import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
+import { sync } from '../output/replace-file.js';
 
 /**
- * Writes a backup from a pipe or a gzip file into the plain file `received`, because SQLite reads only plain files.
- * @returns the file to read
- * @throws {Failure} if the backup is larger than its header says, or than the free space of the volume
+ * Copies a backup from a plain file, a gzip file or a pipe into the new file `to`. SQLite opens only the copy, because it
+ * would make files beside the backup.
+ * @throws {Failure} when it cannot be read, changes meanwhile, is no database, or has more bytes than its header says
  */
-export async function seekable(file: string, received: string, signal: AbortSignal): Promise<string> {
-  if ((await destinationOf(file)).kind === 'file' && !(await isPacked(file))) return file;
-  await writePrivately(bounded(openInput(file, signal), file, received), received, signal);
-  return received;
+export async function receiveBackup(file: string, to: string, signal: AbortSignal): Promise<void> {
+  await access(file, constants.R_OK).catch((error: unknown) => {
+    throw new Failure(`${file} cannot be read: ${fileProblem(file, error)}.`, error);
+  });
+  const isPlain = (await isRepeatable(file)) && !(await isPacked(file));
+  if (isPlain) await copyFiles(file, to, signal);
+  else await writePrivately(bounded(openInput(file, signal), file, to), to, signal);
+  await sync(to);
 }
 
 async function isPacked(file: string): Promise<boolean> {
@@ -40,42 +29,41 @@ async function isPacked(file: string): Promise<boolean> {
   return buffer.equals(GZIP);
 }
 
-/** The header of a database (https://www.sqlite.org/fileformat.html#the_database_header). */
-const HEADER = { text: Buffer.from('SQLite format 3\0'), pageSize: 16, pages: 28, length: 100 } as const;
+/** Copies a database file, with records that are only in its WAL. */
+async function copyFiles(file: string, to: string, signal: AbortSignal): Promise<void> {
+  const suffixes = ['', '-wal', '-journal'];
+  const state = () => suffixes.map((suffix) => statSync(file + suffix, { throwIfNoEntry: false })?.mtimeMs).join();
+  const before = state();
+  for (const suffix of suffixes.filter((each) => existsSync(file + each))) {
+    await writePrivately(createReadStream(file + suffix), to + suffix, signal);
+  }
+  if (state() !== before) throw new Failure(`${file} was changed while it was read; restore a copy by "backup".`);
+}
 
-/**
- * Passes on as many bytes as the header of the database announces, because a few packed bytes can become many
- * gigabytes. If the input is no database, it passes on only the first chunk.
- */
-async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
-  try {
-    const begin = await firstBytes(input, HEADER.length);
-    const most = await announcedSize(begin, file, received);
-    let passed = 0;
-    for await (const bytes of joined(begin, input)) {
-      yield bytes;
-      passed += bytes.length;
-      if (most === 0) return;
-      if (passed > most) throw new Failure(`${file} is no backup: it is longer than its header says (${most} bytes).`);
-    }
-  } finally {
-    await input.return(undefined);
+/** The header of a database (https://www.sqlite.org/fileformat.html#the_database_header). */
+const HEADER = { text: 'SQLite format 3\0', pageSize: 16, pages: 28, length: 100 } as const;
+
+/** Passes on at most as many bytes as the header announces: a few packed bytes can become many gigabytes. */
+async function* bounded(input: AsyncGenerator<Buffer>, file: string, to: string): AsyncGenerator<Buffer> {
+  const header = await firstBytes(input, HEADER.length);
+  if (header.length < HEADER.length || !header.toString('latin1').startsWith(HEADER.text)) {
+    throw new Failure(`${file} is not a SQLite database.`);
+  }
+  const pageSize = header.readUInt16BE(HEADER.pageSize);
+  const size = header.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
+  const { bavail, bsize } = await statfs(dirname(to));
+  if (size > bavail * bsize) {
+    throw new Failure(`${file} holds ${size} bytes, and ${bavail * bsize} are free on the volume of ${dirname(to)}.`);
+  }
+  let passed = 0;
+  for await (const bytes of joined(header, input)) {
+    passed += bytes.length;
+    if (passed > size) throw new Failure(`${file} is no backup: it is longer than its header says (${size} bytes).`);
+    yield bytes;
   }
 }
 
-/** @returns 0 if the input is no database */
-async function announcedSize(begin: Buffer, file: string, received: string): Promise<number> {
-  if (begin.length < HEADER.length || !begin.subarray(0, HEADER.text.length).equals(HEADER.text)) return 0;
-  const pageSize = begin.readUInt16BE(HEADER.pageSize);
-  const size = begin.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
-  const { bavail, bsize } = await statfs(dirname(received));
-  if (size <= bavail * bsize) return size;
-  throw new Failure(
-    `${file} holds ${size} bytes, and ${bavail * bsize} are free on the volume of ${dirname(received)}.`,
-  );
-}
-
 /** Writes a new file that only the current user can read. */
-export async function writePrivately(bytes: AsyncIterable<Buffer>, to: string, signal: AbortSignal): Promise<void> {
+async function writePrivately(bytes: AsyncIterable<Buffer>, to: string, signal: AbortSignal): Promise<void> {
   await pipeline(bytes, createWriteStream(to, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
 }

@@ -4,15 +4,14 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
-import { DiskFullError } from '../../database/errors.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
-import { type Destination, destinationOf, openDestination } from '../output/destination.js';
-import { ReplacedError, replaceFile } from '../output/replace-file.js';
+import { outputFile, standardOutput } from '../output/destination.js';
+import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
-import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
+import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
 import { copy, pack } from './copy.js';
 import { differencesFromFresh } from './schema-check.js';
@@ -21,26 +20,24 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   const config = loadConfigFromProcess(SETTINGS);
   const path = requireSqlite(config, 'backup');
   requireDatabase(config);
-  await rejectDatabaseFile(config, file);
-  const destination = await destinationOf(file);
+  const target = await outputFile(config, file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
-  const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
+  const draft = `${target ?? path}.partial-${process.pid}`;
   try {
     const counts = await makeDraft(config, path, draft, interrupt);
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
-    await deliver(copied, destination, interrupt);
+    if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
+    else await replaceFile(copied, target);
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
-    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
-      await rm(leftover, { force: true }).catch(() => {});
-    if (error instanceof ReplacedError) throw error;
     interrupt.throwIfAborted();
     const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
     const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
-    const isFull = error instanceof DiskFullError;
-    const reason = isFull ? `the volume of ${dirname(draft)} is full` : (error as Error).message;
-    throw new Failure(`There is no new backup: ${reason}${owners}`, error);
+    throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
+  } finally {
+    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
+      await rm(leftover, { force: true }).catch(() => {});
   }
 }
 
@@ -51,7 +48,7 @@ async function makeDraft(
   draft: string,
   interrupt: AbortSignal,
 ): Promise<FileReport['counts']> {
-  await copy(path, draft, { readonly: false, interrupt });
+  await copy(path, draft, interrupt);
   const { errors, drifts, counts, migrations } = await checkFile(draft);
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
@@ -61,10 +58,4 @@ async function makeDraft(
   if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
   interrupt.throwIfAborted();
   return counts;
-}
-
-async function deliver(draft: string, destination: Destination, signal: AbortSignal): Promise<void> {
-  if (destination.kind === 'file') return replaceFile(draft, destination.path);
-  await pipeline(createReadStream(draft), await openDestination(destination, signal), { signal });
-  await rm(draft);
 }

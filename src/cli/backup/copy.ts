@@ -9,22 +9,14 @@ import { copyDatabase } from '../sqlite-file/file-copy.js';
 
 const KIB = 1024;
 
-/**
- * Copies a database and shows the progress.
- * @param readonly opens the source read-only
- */
-export async function copy(
-  from: string,
-  to: string,
-  { readonly, interrupt }: { readonly: boolean; interrupt: AbortSignal },
-): Promise<void> {
+/** Copies a database and shows the progress. */
+export async function copy(from: string, to: string, interrupt: AbortSignal): Promise<void> {
   const { size } = await stat(from);
-  using bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
-  const progress = (done: number, total: number): void => {
+  const progress = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
+  await copyDatabase(from, to, (done, total) => {
     interrupt.throwIfAborted();
-    bar.update(Math.round((done / total) * (size / KIB)));
-  };
-  await copyDatabase(from, to, { readonly, progress });
+    progress.update(Math.round((done / total) * (size / KIB)));
+  });
 }
 
 /**
@@ -33,12 +25,8 @@ export async function copy(
  */
 export async function pack(file: string, signal: AbortSignal): Promise<string> {
   const packed = `${file}.gz`;
-  const { size } = await stat(file);
-  using bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
-  const source = createReadStream(file);
-  source.on('data', () => bar.update(Math.ceil(source.bytesRead / KIB)));
   const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
-  await pipeline(source, createGzip(), target, { signal });
+  await pipeline(createReadStream(file), createGzip(), target, { signal });
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
   await rm(file);

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { copyFile, link, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { copyFile, link, rename, rm } from 'node:fs/promises';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { Failure } from '../command-errors.js';
-import { ReplacedError, replaceFile } from '../output/replace-file.js';
+import { replaceFile } from '../output/replace-file.js';
 
 /** Suffixes of the files beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
@@ -27,7 +26,7 @@ export async function replaceDatabase(draft: string, path: string): Promise<stri
     await keepAside(path, aside);
     await replaceFile(draft, path);
   } catch (error) {
-    if (!(error instanceof ReplacedError)) await takeBack(path, aside);
+    await takeBack(path, aside);
     throw error;
   }
   return aside;
@@ -71,21 +70,4 @@ async function takeBack(path: string, aside: string): Promise<void> {
     if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
   }
   await rm(aside, { force: true });
-}
-
-/** Removes the databases that earlier restores kept, because one old database is enough. */
-export async function removeEarlierAsides(path: string, aside: string): Promise<void> {
-  const folder = dirname(path);
-  for (const name of await readdir(folder)) {
-    if (!isAside(name, basename(path)) || name.startsWith(basename(aside))) continue;
-    await rm(join(folder, name), { force: true });
-    console.error(`Removed ${join(folder, name)}, which an earlier restore had kept.`);
-  }
-}
-
-/** Matches the time in the name, so that no other file with a similar name is removed. */
-function isAside(name: string, database: string): boolean {
-  const prefix = `${database}.before-`;
-  if (!name.startsWith(prefix)) return false;
-  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(prefix.length));
 }

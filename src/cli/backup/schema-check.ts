@@ -40,10 +40,11 @@ export async function differencesFromFresh(
 /**
  * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream, and empties the
  * tables in which processes store their state: a forged lease might never expire. Service and Litestream make all of
- * them again, the triggers with a new epoch (`makeTriggers`).
+ * them again, the triggers with a new epoch (`makeTriggers`). A WAL is folded into the file.
  */
 export function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
+  database.pragma('journal_mode = DELETE');
   for (const name of LITESTREAM) database.exec(`DROP TABLE IF EXISTS ${name}`);
   for (const name of triggers()) database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
   // An older backup may lack these tables.
@@ -54,12 +55,6 @@ export function dropRecreatedParts(path: string): void {
 /** The configuration with another file as the database. */
 export const atPath = (config: Config, path: string): Config =>
   new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
-
-interface SchemaObject {
-  readonly type: string;
-  readonly name: string;
-  readonly sql: string;
-}
 
 /**
  * Compares tables, indices, triggers and views of two files.
@@ -72,7 +67,11 @@ function schemaDifferences(path: string, fresh: string, ignored: readonly string
   const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
   const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
   const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
-  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} differs from the migrations`)];
+  return [
+    ...extra,
+    ...lost,
+    ...changed.map(([name]) => `its ${name} is not as the migrations make it in a new database`),
+  ];
 }
 
 /** Comparable SQL by kind and name. */
@@ -80,8 +79,8 @@ function schemaOf(path: string): Map<string, string> {
   using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   const rows = database
     .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
-    .all() as SchemaObject[];
-  return new Map(rows.map((row) => [`${row.type} ${row.name}`, comparable(row)]));
+    .all() as { type: string; name: string; sql: string }[];
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, comparable(sql)]));
 }
 
 /** Types and defaults that migrations of earlier versions gave to columns, and those of the same columns now. */
@@ -92,40 +91,10 @@ const OLDER_COLUMNS = [
   ['default(false)', 'default(0)'],
 ] as const;
 
-/**
- * SQL without quotes, blanks and case of names. When a migration was reverted and has run again, TypeORM has rebuilt
- * tables: their columns and constraints are in another order, and each CHECK has more parentheses.
- */
-function comparable({ type, sql }: SchemaObject): string {
-  // A text may have parentheses and commas, so it is compared in hexadecimal digits.
+/** SQL without quotes, blanks and case of names. */
+function comparable(sql: string): string {
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
-  let plain = withoutDoubledParentheses(masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase());
+  let plain = masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase();
   for (const [older, newer] of OLDER_COLUMNS) plain = plain.replaceAll(older, newer);
-  return type === 'table' ? definitionsOf(plain).sort().join() : plain;
-}
-
-/** Removes each pair of parentheses that contains only another pair. */
-function withoutDoubledParentheses(sql: string): string {
-  const ends = new Map<number, number>();
-  const open: number[] = [];
-  for (const { 0: parenthesis, index } of sql.matchAll(/[()]/g)) {
-    if (parenthesis === '(') open.push(index);
-    else ends.set(open.pop() ?? -1, index);
-  }
-  const doubled = new Set([...ends].filter(([begin, end]) => ends.get(begin + 1) === end - 1).flat());
-  return sql.replaceAll(/[()]/g, (parenthesis, index: number) => (doubled.has(index) ? '' : parenthesis));
-}
-
-/** The columns and constraints of a CREATE TABLE, which are separated by commas, and the text around them. */
-function definitionsOf(sql: string): string[] {
-  const definitions = [''];
-  let depth = 0;
-  for (const character of sql) {
-    if (character === '(') depth++;
-    if (character === ')') depth--;
-    const isBoundary = (character === '(' && depth === 1) || (character === ')' && depth === 0);
-    if (isBoundary || (character === ',' && depth === 1)) definitions.push('');
-    else definitions.push(definitions.pop()! + character);
-  }
-  return definitions;
+  return plain;
 }

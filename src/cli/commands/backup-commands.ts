@@ -34,7 +34,7 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
     .usage('[options] <file> | --to <folder>')
     .argument(
       '[file]',
-      'the target; a file is replaced when the copy is complete and checked; a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
+      'the target, which is replaced when the copy is complete and checked; "-" is stdout; .gz is packed with gzip',
     )
     .option('--to <folder>', 'make a new file in this folder, preferably on another disk')
     .option('--every <time>', 'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
@@ -50,7 +50,7 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
       const { to, every, keep, skipRecordCheck, gzip = false } = options;
       if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
       if (file === undefined) {
-        const { backupInto } = await import('../backup/backup-schedule.js');
+        const { backupInto } = await import('../backup/backup-folder.js');
         const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
         return backupInto(folder, every && every * 1000, interrupt());
       }
@@ -67,9 +67,8 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
 
 const RESTORE_NOTE = `
 Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
-or that has a record which no request could have stored. The old database stays beside the new one, until the next
-restore. Until the last step, which is one rename, the storage is as it was.
---verify restores into a temporary folder (TMPDIR), which needs space for two copies. The service may run meanwhile.
+or that has a record which no request could have stored. The old database stays beside the new one. Until the last step, which is one rename, the storage is as it was.
+--verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
 
 Examples:
   ${CLI} restore /backups/${SERVICE_NAME}.sqlite

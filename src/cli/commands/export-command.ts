@@ -38,7 +38,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
     .allowExcessArguments(false)
     .option(
       '-o, --output <file>',
-      'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout); .gz is packed with gzip',
+      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
     )
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);

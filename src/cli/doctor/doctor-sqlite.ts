@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
@@ -16,18 +16,8 @@ const LEAST_FREE = 64 * 1024 * 1024;
 /** The folder of the database, or its nearest parent that exists. */
 function folderOf(path: string): string {
   let folder = dirname(path);
-  while (!isThere(folder)) folder = dirname(folder);
+  while (!existsSync(folder)) folder = dirname(folder);
   return folder;
-}
-
-/** A link to a missing folder is there, and is an error of the volume. */
-function isThere(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {

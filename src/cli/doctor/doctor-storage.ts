@@ -44,28 +44,13 @@ export function migrations(config: Config): Promise<string> {
     if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) {
-      const problems = [...(await unreadableEntities(dataSource)), ...(await unreadableTables(dataSource))];
+      const problems = await unreadableEntities(dataSource);
       if (problems.length > 0) throw new Error(problems.join('; '));
       return 'all have run';
     }
     if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
     throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
   });
-}
-
-/** The tables of migrations that have no entity. */
-const WITHOUT_ENTITY = ['leases', 'live_settings', 'revoked_tokens'];
-
-async function unreadableTables(dataSource: DataSource): Promise<string[]> {
-  const problems: string[] = [];
-  for (const table of WITHOUT_ENTITY) {
-    await committed(dataSource)
-      .query(`SELECT 1 FROM ${table} WHERE 1 = 0`, [])
-      .catch(({ message }: Error) => {
-        problems.push(`the table ${table} cannot be read (${message}): restore a backup`);
-      });
-  }
-  return problems;
 }
 
 export function counters(config: Config): Promise<string> {

@@ -41,33 +41,8 @@ export interface Entry {
   readonly digest: string;
 }
 
-/** A line that cannot be stored, with the reason. */
-export interface LineProblem {
-  readonly line: number;
-  readonly problem: string;
-  /** The problem does not exist if the input has a record with this id. */
-  readonly unlessImported?: Id;
-}
-
-/** A set of ids with 32 bits for each map entry: dense integers, as in an export, take little memory. */
-class IdSet {
-  private readonly words = new Map<number, number>();
-  private readonly texts = new Set<string>();
-
-  /** @returns whether the id was not in the set */
-  add(id: Id): boolean {
-    if (typeof id === 'string') return this.texts.size < this.texts.add(id).size;
-    const key = Math.floor(id / 32);
-    const bit = 1 << (id % 32);
-    const word = this.words.get(key) ?? 0;
-    this.words.set(key, word | bit);
-    return (word & bit) === 0;
-  }
-
-  has(id: Id): boolean {
-    if (typeof id === 'string') return this.texts.has(id);
-    return ((this.words.get(Math.floor(id / 32)) ?? 0) & (1 << (id % 32))) !== 0;
-  }
+export function brokenLine(line: number, problem: string): string {
+  return `Line ${line} is wrong: ${problem}.`;
 }
 
 /** Lines of a batch: enough to share a commit, few enough for writes of the service between two batches. */
@@ -80,8 +55,6 @@ export class ImportInput {
   /** The value of the `lastId` line, if there is one. */
   lastId?: number;
   private readonly hash = createHash('sha256');
-  /** The ids of all lines so far. */
-  readonly seen = new IdSet();
 
   /** @param onBroken called for every invalid line; an exception ends the reading */
   constructor(
@@ -172,7 +145,6 @@ export class ImportInput {
     }
     if (id === undefined) throw new BrokenLineError('it has no "id"; use --ids assign to give all lines new ids');
     this.requireIdsLeft(id);
-    if (!this.seen.add(id)) throw new BrokenLineError(`a line before it has the id ${id}, too; ids must differ`);
     return id;
   }
 }

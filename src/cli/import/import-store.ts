@@ -1,38 +1,47 @@
-import { QueryFailedError } from 'typeorm';
+import { HttpException } from '@nestjs/common';
+import { constraintViolation } from '../../database/constraint-violation.js';
+import type { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
+import type { Id } from '../../resource/id-kinds.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { problemsIn } from '../resources/record-lines.js';
-import { type Entry, ImportInput, type ImportJob } from './import-input.js';
+import { brokenLine, type Entry, ImportInput, type ImportJob } from './import-input.js';
 import { deleteProgress, saveProgress } from './import-progress.js';
-import { brokenLine, problemsOf } from './import-validation.js';
 import type { UnfinishedImport } from './import.entity.js';
-import { UniqueValues } from './unique-values.js';
 
 const reject = (line: number, problem: string): never => {
   throw new Failure(brokenLine(line, problem));
 };
 
+/** Ends the transaction of `--dry-run`. */
+class DryRunEnd extends Error {}
+
 /**
- * Stores all records in one transaction.
+ * Stores all records in one transaction, which `--dry-run` rolls back.
  * @returns how many records were stored
  * @throws {Failure} when nothing is stored, or the response to COMMIT was lost
  */
 export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  using progress = new Progress('Imported', job.resource.name.pluralText, total);
+  const progress = new Progress('Imported', job.resource.name.pluralText, total);
+  let stored = 0;
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
-    return await transaction(storage.dataSource, async (tx) => {
-      if (job.ownReferences.length > 0) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
+    await transaction(storage.dataSource, async (tx) => {
+      const isDeferred = job.ownReferences.length > 0;
+      if (isDeferred) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
       const input = new ImportInput(job, reject);
-      const stored = await storeEach(input, job, progress, (batch) => createAll(storage, tx, batch));
+      stored = await storeEach(input, job, progress, (batch) => createAll(storage, tx, batch));
+      if (isDeferred) await checkReferences(storage, tx, job);
+      if (job.options.dryRun) throw new DryRunEnd();
       await finish(storage, tx, input, job.resumed);
-      return stored;
     });
+    return stored;
   } catch (error) {
+    if (error instanceof DryRunEnd) return stored;
     const isUnknown = error instanceof OutcomeUnknownError;
     const state = isUnknown ? 'All lines are stored, or none.' : 'Nothing is stored: the import is undone.';
     throw new Failure(`${(error as Error).message}\n${state}`, error);
@@ -62,12 +71,10 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
       if (batch.length === 1) throw noPlaceFor(lines, storage);
-      const middle = Math.ceil(batch.length / 2);
-      await store(batch.slice(0, middle));
-      await store(batch.slice(middle));
+      for (const entry of batch) await store([entry]);
     }
   };
-  using progress = new Progress('Imported', name.pluralText, total);
+  const progress = new Progress('Imported', name.pluralText, total);
   try {
     const stored = await storeEach(input, job, progress, store);
     await transaction(storage.dataSource, (tx) => finish(storage, tx, input, saved));
@@ -115,15 +122,51 @@ async function finish({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportIn
 }
 
 /** Stores a batch; an error names the rejected line. */
-async function createAll(storage: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
+async function createAll({ store, dataSource }: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
   try {
-    await storage.store.in(tx).createMany(batch.map(({ record }) => record));
+    await store.in(tx).createMany(batch.map(({ record }) => record));
   } catch (error) {
-    if (error instanceof RejectedRecordError) return reject(batch[error.index]!.number, problemsIn(error.cause));
-    if (!(error instanceof QueryFailedError)) throw error;
-    const found = await problemsOf(storage, batch, new UniqueValues(storage));
-    const first = found.find(({ unlessImported }) => unlessImported === undefined);
-    if (first === undefined) throw error;
-    return reject(first.line, first.problem);
+    if (!(error instanceof RejectedRecordError)) throw error;
+    const { number, record } = batch[error.index]!;
+    const { cause } = error;
+    return reject(number, cause instanceof HttpException ? problemsIn(cause) : violationOf(cause, record, dataSource));
+  }
+}
+
+/** Describes the constraint that a record violates; rethrows any other error. */
+function violationOf(error: Error, record: Entry['record'], { entityMetadatas }: DataSource): string {
+  const violation = constraintViolation(error, entityMetadatas);
+  if (violation === undefined) throw error;
+  const { kind, names, reason } = violation;
+  const given = names.filter((name) => (record as Record<string, unknown>)[name] != null).map((name) => `"${name}"`);
+  if (given.length > 0 && kind === 'unique') return `another record has the same ${given.join(' and ')}`;
+  // SQLite does not tell which of several references it is.
+  if (given.length > 0 && kind === 'foreign key') return `${given.join(' or ')} ${NO_RECORD}`;
+  return reason;
+}
+
+const NO_RECORD = 'refers to a record that does not exist';
+
+/**
+ * Names the line of a missing reference, which COMMIT would reject without a name. A record may refer to a later one, so
+ * this is known at the end.
+ */
+async function checkReferences({ dataSource, repository }: OpenStorage, tx: Sql, job: ImportJob): Promise<void> {
+  const { tableName, foreignKeys } = repository.metadata;
+  const sqlName = (name: string): string => dataSource.driver.escape(name);
+  for (const { columns, referencedColumns, referencedEntityMetadata } of foreignKeys) {
+    const column = sqlName(columns[0]!.databaseName);
+    const [missing] = await tx.query<{ id: Id }[]>(
+      `SELECT child.id FROM ${sqlName(tableName)} AS child
+       LEFT JOIN ${sqlName(referencedEntityMetadata.tableName)} AS parent ON parent.${sqlName(referencedColumns[0]!.databaseName)} = child.${column}
+       WHERE child.${column} IS NOT NULL AND parent.id IS NULL LIMIT 1`,
+      [],
+    );
+    if (missing === undefined) continue;
+    const name = columns[0]!.propertyName;
+    for await (const batch of new ImportInput(job, reject).batches()) {
+      const entry = batch.find(({ record }) => record.id === missing.id);
+      if (entry !== undefined) reject(entry.number, `"${name}" ${NO_RECORD}`);
+    }
   }
 }

@@ -1,25 +1,25 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import { Config, loadConfigFromProcess } from '../../config/config.js';
-import { MIGRATE } from '../../config/program-names.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
-import type { Resource } from '../../resource/resource.js';
-import { ownReferences } from '../../resource/store/references.js';
+import type { RecordClass, Resource } from '../../resource/resource.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
+import { Progress } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
 import { recordReader } from '../resources/record-lines.js';
-import { databaseExists } from '../sqlite-file/database-path.js';
-import type { ImportJob, ImportOptions } from './import-input.js';
+import { brokenLine, ImportInput, type ImportJob, type ImportOptions } from './import-input.js';
 import { deleteProgress, findUnfinishedImport } from './import-progress.js';
 import { storeAtomically, storeInBatches } from './import-store.js';
-import { validateInput } from './import-validation.js';
 import type { UnfinishedImport } from './import.entity.js';
 
 /** Milliseconds for the COMMIT that checks all references of a resource to itself. */
 const COMMIT_TIMEOUT = 3600 * 1000;
+
+/** Maximum number of invalid lines that are printed. */
+const MOST_NAMED = 20;
 
 export async function importRecords(
   resource: Resource,
@@ -29,40 +29,74 @@ export async function importRecords(
 ): Promise<void> {
   const isFile = file !== undefined && (await isRepeatable(file));
   const own = ownReferences(await resource.entity());
-  if ((options.atomic || own.length > 0) && !isFile) {
-    const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : '--atomic';
+  const isOneTransaction = options.atomic || options.dryRun || own.length > 0;
+  if (isOneTransaction && !isFile) {
+    const option = options.atomic ? '--atomic' : '--dry-run';
+    const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : option;
     throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
   const settings = loadConfigFromProcess(SETTINGS);
   const database = { ...settings.database, ...(own.length > 0 && { statementTimeout: COMMIT_TIMEOUT }) };
   const config = new Config({ ...settings, database });
+  await using storage = await openStorage(config, resource, !options.dryRun);
+  const { capacity } = storage.store.counter;
+  const free = Math.max(0, capacity - (await storage.store.usage()).count);
+  console.error(`${free} of ${capacity} places are free.`);
   const job: ImportJob = {
     resource,
     read: await recordReader(resource),
     options,
     ownReferences: own,
-    // The first read of this property comes when the database is open.
-    get interrupt() {
-      return interrupt();
-    },
+    interrupt: interrupt(),
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt()),
     largestId: largestIdFor(config.get(resource.capacity)),
+    resumed: options.dryRun ? undefined : await unfinished(storage, options),
   };
-  if (options.dryRun) return dryRun(config, job);
-  await using storage = await openStorage(config, resource, true);
-  await run(storage, { ...job, resumed: await unfinished(storage, options) });
+  const total = isFile ? await checkLines(job, free, capacity) : undefined;
+  const stored = await (isOneTransaction ? storeAtomically : storeInBatches)(storage, job, total);
+  if (options.dryRun) {
+    console.error(`The input is valid: ${resource.name.counted(stored)} can be imported. Nothing is stored.`);
+    return;
+  }
+  console.error(`Imported ${resource.name.counted(stored)}.`);
   console.error(`The storage holds ${await contentsOf(storage)}`);
 }
 
-async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
-  const { capacity } = storage.store.counter;
-  const { count } = await storage.store.usage();
-  console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
-  const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;
-  const store = job.options.atomic || job.ownReferences.length > 0 ? storeAtomically : storeInBatches;
-  const stored = await store(storage, job, total);
-  console.error(`Imported ${job.resource.name.counted(stored)}.`);
+/** The properties of an entity that refer to records of the same resource. */
+function ownReferences(entity: RecordClass): string[] {
+  return getMetadataArgsStorage()
+    .foreignKeys.filter(({ target, type }) => target === entity && type === entity.name)
+    .map(({ propertyName }) => propertyName!);
+}
+
+/**
+ * Checks each line of a file before the first is stored.
+ * @returns the number of records to store
+ * @throws {Failure} with the invalid lines, or when the storage has too few free places
+ */
+async function checkLines(job: ImportJob, free: number, capacity: number): Promise<number> {
+  const { resource, interrupt } = job;
+  const problems: string[] = [];
+  let broken = 0;
+  const input = new ImportInput(job, (line, problem) => {
+    broken++;
+    if (broken <= MOST_NAMED) problems.push(brokenLine(line, problem));
+  });
+  const progress = new Progress('Checked', 'lines');
+  let records = 0;
+  for await (const batch of input.batches()) {
+    interrupt.throwIfAborted();
+    records += batch.length;
+    progress.update(batch.at(-1)!.number);
+  }
+  if (broken > MOST_NAMED) problems.push(`... and ${broken - MOST_NAMED} more lines.`);
+  if (broken > 0) throw new Failure([...problems, 'Nothing was stored by this run.'].join('\n'));
+  if (records <= free) return records;
+  throw new Failure(
+    `There is not enough room: ${records} ${resource.name.pluralText} are to be stored, and ${free} of ${capacity} places are free. ` +
+      `Raise ${resource.capacity.name}, or delete some records. Nothing was stored by this run.`,
+  );
 }
 
 /** Count and checksum of all records, as `export` prints them. */
@@ -93,28 +127,4 @@ async function unfinished(
   }
   await transaction(dataSource, (tx) => deleteProgress(tx, found.resource));
   return undefined;
-}
-
-async function dryRun(config: Config, job: ImportJob): Promise<void> {
-  const { resource } = job;
-  await using storage = databaseExists(config) ? await openStorage(config, resource) : undefined;
-  if (storage === undefined) await rejectReferences(resource);
-  const capacity = storage?.store.counter.capacity ?? config.get(resource.capacity);
-  const { records, ids, free } = await validateInput(storage, capacity, job);
-  const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
-  console.error(
-    `The input is valid: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
-  );
-}
-
-/**
- * Rejects records that refer to others: without a database, no record exists.
- * @throws {Failure}
- */
-async function rejectReferences({ name, entity }: Resource): Promise<void> {
-  const target = await entity();
-  if (!getMetadataArgsStorage().foreignKeys.some((key) => key.target === target)) return;
-  throw new Failure(
-    `There is no database yet, and ${name.pluralText} refer to records. Import those first, or run ${MIGRATE}; --dry-run makes no database.`,
-  );
 }

@@ -1,99 +1,46 @@
-import { constants, createWriteStream, fstatSync, openSync, type Stats } from 'node:fs';
-import { open, readlink, realpath, stat } from 'node:fs/promises';
+import { fstatSync } from 'node:fs';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.js';
 import { UsageError } from '../command-errors.js';
-
-/** The target of a command's output, with symbolic links resolved. */
-export type Destination =
-  /** A file that may not exist yet; a complete new file replaces it. */
-  | { readonly kind: 'file'; readonly path: string }
-  /** A device or a FIFO; the output is written into it. */
-  | { readonly kind: 'device' | 'fifo'; readonly path: string }
-  /** A descriptor of this process, such as `/dev/stdout`. */
-  | { readonly kind: 'descriptor'; readonly fd: number };
-
-/** Maximum number of symbolic links to follow, as on Linux (path_resolution(7)). */
-const MOST_LINKS = 40;
-
-/** Milliseconds between two attempts to open a FIFO. */
-const FIFO_POLL = 50;
+import { BESIDE, isSameFile } from '../sqlite-file/database-path.js';
 
 /**
- * Resolves symbolic links, also to a missing file. "-" is stdout.
- * @throws {UsageError} for a folder, a socket, or links that lead in a circle
+ * The file that a command writes, with links resolved; it may not exist yet. `undefined` is stdout.
+ * @throws {UsageError} for the database or one of its files, and for a folder, FIFO, socket or device
  */
-export async function destinationOf(output: string): Promise<Destination> {
-  if (output === '-') return { kind: 'descriptor', fd: 1 };
-  const path = await followLinks(output);
-  const fd = ownDescriptor(path);
-  if (fd !== undefined) return { kind: 'descriptor', fd };
+export async function outputFile({ database: { url } }: Config, output: string): Promise<string | undefined> {
+  if (output === '-' || output === '/dev/stdout') return undefined;
+  const path = await resolveLinks(output);
+  const database = url.engine === 'sqlite' ? [await resolveLinks(url.path)] : [];
+  for (const file of database.flatMap((each) => [each, ...BESIDE.map((suffix) => each + suffix)])) {
+    // SQLite deletes or overwrites files with these names, also those that it has not made.
+    if (path !== file && !(await isSameFile(path, file))) continue;
+    throw new UsageError(`${output} ${database.includes(file) ? 'is the database itself' : 'belongs to the database'}`);
+  }
   const found = await stat(path).catch(() => undefined);
-  return { kind: kindOf(output, found), path };
+  if (found === undefined || found.isFile()) return path;
+  const kind = found.isDirectory() ? 'folder' : 'FIFO, socket or device';
+  throw new UsageError(`${output} is a ${kind}; name a file, or "-" for stdout`);
 }
 
 /**
- * Resolves all symbolic links of a path; the last one may point to a missing file.
- * @throws {UsageError} when they lead in a circle
+ * Resolves all symbolic links of a path.
+ * @throws {UsageError} for a link to a missing file
  */
-export async function followLinks(path: string): Promise<string> {
-  let current = resolve(path);
-  for (let links = 0; links < MOST_LINKS; links++) {
-    const folder = await realpath(dirname(current)).catch(() => dirname(current));
-    current = join(folder, basename(current));
-    const target = ownDescriptor(current) === undefined ? await readlink(current).catch(() => undefined) : undefined;
-    if (target === undefined) return current;
-    current = resolve(folder, target);
-  }
-  throw new UsageError(`${path} is a symbolic link in a circle; name a file`);
+export async function resolveLinks(path: string): Promise<string> {
+  const found = await lstat(path).catch(() => undefined);
+  const folder = await realpath(dirname(path)).catch(() => dirname(path));
+  if (!found?.isSymbolicLink()) return join(folder, basename(path));
+  return realpath(path).catch(() => {
+    throw new UsageError(`${path} is a link to a missing file; name the file itself`);
+  });
 }
 
-/**
- * Opens a device or a FIFO. It waits until a FIFO has a reader.
- * @throws SystemError
- */
-export async function openDestination(
-  destination: Exclude<Destination, { kind: 'file' }>,
-  signal: AbortSignal,
-): Promise<Writable> {
-  if (destination.kind === 'descriptor') return descriptorStream(destination.fd);
-  if (destination.kind === 'fifo') {
-    return new Socket({ fd: await openFifo(destination.path, signal), readable: false, writable: true });
-  }
-  return (await open(destination.path, constants.O_WRONLY)).createWriteStream();
-}
-
-/** A stream to a descriptor. `process.stdout` writes to a pipe synchronously: a stalled reader would block Ctrl+C. */
-function descriptorStream(fd: number): Writable {
-  const kind = fstatSync(fd);
-  if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd, readable: false, writable: true });
-  return fd === 1 ? process.stdout : createWriteStream('', { fd, autoClose: false });
-}
-
-/** Opens without blocking: no signal could interrupt a wait in open(2). */
-async function openFifo(path: string, signal: AbortSignal): Promise<number> {
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-    } catch (error) {
-      // The FIFO has no reader yet.
-      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
-    }
-    await sleep(FIFO_POLL);
-  }
-}
-
-function kindOf(output: string, found: Stats | undefined): 'file' | 'device' | 'fifo' {
-  if (found === undefined || found.isFile()) return 'file';
-  if (found.isFIFO()) return 'fifo';
-  if (found.isCharacterDevice() || found.isBlockDevice()) return 'device';
-  throw new UsageError(`${output} is a ${found.isDirectory() ? 'folder' : 'socket'}; name a file`);
-}
-
-function ownDescriptor(path: string): number | undefined {
-  const [, fd] = new RegExp(`^/proc/(?:self|${process.pid})/fd/([0-9]+)$`).exec(path) ?? [];
-  return fd === undefined ? undefined : Number(fd);
+/** A stream to stdout. `process.stdout` writes to a pipe synchronously: a stalled reader would block Ctrl+C. */
+export function standardOutput(): Writable {
+  const kind = fstatSync(1);
+  return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
 }

@@ -1,33 +1,23 @@
 import { chmod, lchown, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
-import { Failure } from '../command-errors.js';
 
 /**
  * Replaces a file atomically by a draft in the same folder, also across a power failure. Owner and permissions stay.
- * @throws {ReplacedError} when the new file is in place, but a power cut may bring back the old one
  * @throws SystemError when the old file is still in place
  */
 export async function replaceFile(draft: string, path: string): Promise<void> {
   await inheritAccess(draft, path);
   await sync(draft);
   await rename(draft, path);
-  try {
-    await sync(dirname(path));
-  } catch (error) {
-    throw new ReplacedError(path, error as Error);
-  }
+  await syncName(path);
 }
 
-/** The new file is in place, but its directory entry may not be on disk yet. */
-export class ReplacedError extends Failure {
-  constructor(path: string, cause: Error) {
-    super(
-      `${path} is the new file, but its folder cannot be synced (${cause.message}): after a power cut it may be the ` +
-        'old one again. Check the disk.',
-      cause,
-    );
-  }
+/** Calls fsync on the folder of a new name. The file is in place, so a failure is a warning. */
+export async function syncName(path: string): Promise<void> {
+  await sync(dirname(path)).catch(({ message }: Error) => {
+    console.error(`Warning: after a power cut ${path} may be as it was before (${message}). Check the disk.`);
+  });
 }
 
 /**

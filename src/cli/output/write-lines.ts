@@ -7,14 +7,14 @@ import { createGzip } from 'node:zlib';
 import type { Config } from '../../config/config.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
-import { rejectDatabaseFile } from '../sqlite-file/database-path.js';
-import { type Destination, destinationOf, openDestination } from './destination.js';
-import { ReplacedError, replaceFile } from './replace-file.js';
+import { outputFile, standardOutput } from './destination.js';
+import { replaceFile } from './replace-file.js';
 
 /** The output of a command, with its name in messages. */
 interface Target {
   readonly name: string;
-  readonly destination: Destination;
+  /** A complete new file replaces this one; absent for stdout. */
+  readonly path?: string;
 }
 
 /** Number and SHA-256 of lines of NDJSON. Both engines give the same line for a record, so checksums agree. */
@@ -41,9 +41,8 @@ export class LineSummary {
  * @throws {UsageError} for a place that cannot be written, such as the database
  */
 export async function targetOf(config: Config, output?: string): Promise<Target> {
-  if (output === undefined) return { name: 'The output', destination: { kind: 'descriptor', fd: 1 } };
-  await rejectDatabaseFile(config, output);
-  return { name: output, destination: await destinationOf(output) };
+  if (output === undefined) return { name: 'The output' };
+  return { name: output, path: await outputFile(config, output) };
 }
 
 /**
@@ -52,19 +51,18 @@ export async function targetOf(config: Config, output?: string): Promise<Target>
  */
 export async function writeLines(
   lines: AsyncGenerator<string>,
-  { name, destination }: Target,
+  { name, path }: Target,
   signal: AbortSignal,
 ): Promise<boolean> {
   const source = [Readable.from(lines), ...(name.endsWith('.gz') ? [createGzip()] : [])];
   try {
-    if (destination.kind === 'file') await toFile(source, destination.path, signal);
-    else await pipeline([...source, await openDestination(destination, signal)], { signal });
+    if (path === undefined) await pipeline([...source, standardOutput()], { signal });
+    else await toFile(source, path, signal);
     return true;
   } catch (error) {
-    if (error instanceof ReplacedError) throw error;
     signal.throwIfAborted();
-    if (destination.kind === 'descriptor' && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
-    const rest = destination.kind === 'file' ? ' Nothing is left of it.' : '';
+    if (path === undefined && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
+    const rest = path === undefined ? '' : ' Nothing is left of it.';
     throw new Failure(`${name} cannot be written: ${(error as Error).message}.${rest}`, error);
   }
 }

@@ -15,7 +15,7 @@ export class BrokenLineError extends Error {}
 /** Reads the record of a line of NDJSON. It throws a `BrokenLineError`. */
 export type ReadRecord = (line: Uint8Array) => Promise<NewRecord<AnyResourceEntity>>;
 
-/** Makes the reader of a resource, with the rules of a POST body. It also rejects duplicate properties. */
+/** Makes the reader of a resource, with the rules of a POST body. */
 export async function recordReader(resource: Resource): Promise<ReadRecord> {
   const dto = lineDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids);
   return async (line) => {
@@ -23,10 +23,7 @@ export async function recordReader(resource: Resource): Promise<ReadRecord> {
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
     const value = parse(text, dto);
     try {
-      const record = await validObject(dto, value);
-      // A line that equals its own JSON.stringify has no duplicate property.
-      if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
-      return record;
+      return await validObject(dto, value);
     } catch (error) {
       throw new BrokenLineError(problemsIn(error));
     }
@@ -42,21 +39,6 @@ function parse(text: string, dto: Type): unknown {
     const problem = isEmpty ? 'it is empty; each line' : `it is not valid JSON (${(error as Error).message}); a line`;
     const expected = [...propertiesOf(dto).declared].join(', ');
     throw new BrokenLineError(`${problem} must be a JSON object with ${expected}`);
-  }
-}
-
-/** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one silently. */
-function rejectRepeatedProperties(text: string): void {
-  const objects: Set<string>[] = [];
-  // The text is valid JSON here, so a string before a colon is a property name.
-  for (const [token, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g)) {
-    if (token === '{') objects.push(new Set());
-    if (token === '}') objects.pop();
-    if (colon === undefined) continue;
-    const name = JSON.parse(literal!) as string;
-    const seen = objects.at(-1)!;
-    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each property once`);
-    seen.add(name);
   }
 }
 

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
-import { Failure, UsageError } from '../command-errors.js';
-import { followLinks } from '../output/destination.js';
+import { Failure } from '../command-errors.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
 export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
@@ -17,20 +16,6 @@ export function requireDatabase(config: Config): void {
   const { url } = config.database;
   if (url.engine !== 'sqlite' || databaseExists(config)) return;
   throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
-}
-
-/**
- * Rejects an output path that is the database or one of its files.
- * @throws {UsageError}
- */
-export async function rejectDatabaseFile({ database: { url } }: Config, output: string): Promise<void> {
-  if (url.engine !== 'sqlite') return;
-  const [database, place] = await Promise.all([url.path, output].map(followLinks));
-  for (const suffix of ['', ...BESIDE]) {
-    // SQLite deletes or overwrites files with these names, also those that it has not made.
-    if (place !== database + suffix && !(await isSameFile(output, database + suffix))) continue;
-    throw new UsageError(suffix === '' ? `${output} is the database itself` : `${output} belongs to the database`);
-  }
 }
 
 /** Tells whether two paths are the same existing file. */

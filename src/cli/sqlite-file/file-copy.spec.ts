@@ -37,7 +37,7 @@ describe('copyDatabase', () => {
       if (steps.length > 20) throw new Error('The copy starts again with every write');
       source.exec('INSERT INTO t (bytes) VALUES (NULL)');
     };
-    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress });
+    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), progress);
     expect(rowsOf('copy')).toBe(1);
     expect(steps.length).toBeGreaterThan(1);
     expect(steps).toEqual(steps.toSorted((one, other) => one - other));
@@ -45,7 +45,7 @@ describe('copyDatabase', () => {
   });
 
   it('makes one file that is not in WAL mode', async () => {
-    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress: () => {} });
+    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), () => {});
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy']);
     const copy = openDatabase(join(folder, 'copy'), { readonly: true });
     expect(copy.pragma('journal_mode', { simple: true })).toBe('delete');
@@ -56,7 +56,7 @@ describe('copyDatabase', () => {
     const progress = (): never => {
       throw new Error('enough');
     };
-    const copying = copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress });
+    const copying = copyDatabase(join(folder, 'source'), join(folder, 'copy'), progress);
     await expect(copying).rejects.toMatchObject({ message: 'enough' });
   });
 });

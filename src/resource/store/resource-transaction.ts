@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
+import { QueryFailedError } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, AuditedWrites, currentActor } from '../audit/actor.js';
@@ -88,23 +89,26 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /**
    * Creates many records: either all have an id, or none has.
    * @throws {StorageFullError} when the free capacity is too small
-   * @throws {QueryFailedError} when an id exists already
-   * @throws {RejectedRecordError} of the resource's rule
+   * @throws {RejectedRecordError} when a constraint, or the rule of the resource, rejects a record
    */
   async createMany(records: readonly NewRecord<Entity>[]): Promise<void> {
     const usage = await this.lock();
     if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
     const versions = versionsAfter(usage, records.length);
-    if (this.rule === undefined) return this.insertAll(records, versions);
     await this.transaction.query('SAVEPOINT many', []);
     try {
       await this.insertAll(records, versions);
     } catch (error) {
-      if (!(error instanceof RejectedRecordError)) throw error;
-      // The rule has checked all records together. Now it checks them one by one, to find the rejected record.
+      if (!isRejection(error)) throw error;
+      // All records were inserted and checked together. One by one, the rejected record is found.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
-      for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
+      for (const [index, record] of records.entries()) {
+        await this.insertAll([record], [versions[index]!]).catch((reason: unknown) => {
+          throw isRejection(reason) ? new RejectedRecordError(index, reason) : reason;
+        });
+      }
     }
+    await this.transaction.query('RELEASE SAVEPOINT many', []);
   }
 
   /**
@@ -155,24 +159,15 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return new StorageFullError(this.storage.resource);
   }
 
-  /**
-   * Inserts records in as few statements as possible, then checks the rule of the resource.
-   * @param first index of the first record, for the error of the rule
-   */
-  private async insertAll(
-    records: readonly NewRecord<Entity>[],
-    versions: readonly Version[],
-    first = 0,
-  ): Promise<void> {
+  /** Inserts records in as few statements as possible, then checks the rule of the resource. */
+  private async insertAll(records: readonly NewRecord<Entity>[], versions: readonly Version[]): Promise<void> {
     const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
     const stored: StoredRecord<Entity>[] = [];
     for (let start = 0; start < records.length; start += size) {
       const creations = records.slice(start, start + size).map((values) => ({ values }));
       stored.push(...(await this.insert(creations, versions.slice(start, start + size))));
     }
-    await this.checkRule(stored.map(({ record }) => ({ after: record }))).catch((error: unknown) => {
-      throw error instanceof HttpException ? new RejectedRecordError(first, error) : error;
-    });
+    await this.checkRule(stored.map(({ record }) => ({ after: record })));
   }
 
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
@@ -264,6 +259,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     });
   }
 }
+
+/** Tells whether a constraint or a rule has rejected a record. */
+const isRejection = (error: unknown): error is Error =>
+  error instanceof QueryFailedError || error instanceof HttpException;
 
 function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));

@@ -9,46 +9,29 @@ import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
 import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { checkFile } from '../sqlite-file/file-check.js';
-import { readingOnly } from '../sqlite-file/file-copy.js';
-import { copy } from './copy.js';
 import { atPath, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
 
-/** The copy of a backup, to be checked. */
-interface BackupCopy {
-  /** Names the backup in messages. */
-  readonly file: string;
-  /** The file to read. */
-  readonly source: string;
-  /** The path of the copy. */
-  readonly draft: string;
-  /** Validates every record with its DTO class, as an import does; without it a check is faster. */
-  readonly recordCheck: boolean;
-}
-
 /**
- * Copies a backup, and checks pages, counters, ids and schema of both files, and the records of the copy.
+ * Checks pages, counters, ids, schema and records of a copy, and makes it ready to be the database.
+ * @param file names the backup in messages
+ * @param recordCheck validates every record with its DTO class, as an import does; without it a check is faster
  * @returns the records of each resource, and the migrations that the next start will run
  * @throws {Failure} with the reason why the backup cannot be restored
  */
-export async function checkedCopy(
-  { file, source, draft, recordCheck }: BackupCopy,
+export async function checkCopy(
+  copy: string,
+  { file, recordCheck }: { readonly file: string; readonly recordCheck: boolean },
   config: Config,
   interrupt: AbortSignal,
 ) {
-  await readingOnly(source, async () => {
-    const { errors, drifts } = await checkFile(source, { config });
-    const wrong = [...errors, ...drifts];
-    if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
-    await copy(source, draft, { readonly: true, interrupt });
-  });
-  // The copy is checked, not the backup, because the disk of the copy may be damaged.
-  const { errors, counts, migrations, pending } = await checkFile(draft, { config });
-  if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
-  const differences = await differencesFromFresh(draft, migrations, config);
-  if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
-  dropRecreatedParts(draft);
+  const { errors, drifts, counts, migrations, pending } = await checkFile(copy, { config });
+  if (errors.length + drifts.length === 0) errors.push(...(await differencesFromFresh(copy, migrations, config)));
+  const wrong = [...errors, ...drifts];
+  if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
+  interrupt.throwIfAborted();
+  dropRecreatedParts(copy);
   if (recordCheck) {
-    await requireValidRecords(file, atPath(config, draft), interrupt).catch((error: unknown) => {
+    await requireValidRecords(file, atPath(config, copy), interrupt).catch((error: unknown) => {
       // SQLite stores a BLOB in any column, and its JSON functions reject it.
       throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
     });
@@ -66,7 +49,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const read = await recordReader(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    using progress = new Progress('Checked', pluralText);
+    const progress = new Progress('Checked', pluralText);
     let checked = 0;
     for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();
