@@ -102,7 +102,8 @@ export const PLATFORM_SETTINGS = {
       default: '5000',
     }),
     transactionTimeout: setting('DATABASE_TRANSACTION_TIMEOUT', integer(1, 3_600_000), {
-      about: 'milliseconds one transaction may take before it is rolled back',
+      about:
+        'milliseconds a transaction may take, or on PostgreSQL pause between two statements, before it is rolled back',
       default: '10000',
     }),
     migrateOnStart: setting('MIGRATE_ON_START', boolean, {

@@ -23,14 +23,10 @@ export async function createDataSource(config: Config, entities: readonly Class[
     migrationsTransactionMode: 'all',
     logger: new DatabaseLogger(),
   };
-  const { database, environment, listTimeout } = config;
+  const { database, listTimeout } = config;
   if (database.url.engine === 'postgres') {
     const { createPostgresDataSource } = await import('./postgres/postgres-data-source.js');
-    return createPostgresDataSource(
-      { ...database, ...database.url, listTimeout },
-      options,
-      environment !== 'production',
-    );
+    return createPostgresDataSource({ ...database, ...database.url, listTimeout }, options);
   }
   const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
   return createSqliteDataSource({ ...database, path: database.url.path }, options);

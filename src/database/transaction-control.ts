@@ -25,10 +25,6 @@ const NO_RUNNER =
   'Without its own query runner, a transaction ends with the statement that begins it. Use ' +
   'dataSource.transaction(...), or call startTransaction() on the result of dataSource.createQueryRunner()';
 
-const SEVERAL =
-  'The SQL string holds several statements, of which the first begins or ends a transaction, and none of them was ' +
-  'run: send each by its own query() inside dataSource.transaction(...)';
-
 /**
  * A data source with the query builder of its engine. Its `query` takes a connection for one statement, so it rejects
  * transaction control: `BEGIN` would end immediately or include statements of others.
@@ -56,15 +52,9 @@ export abstract class GuardedDataSource extends DataSource {
 
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
-    if (queryRunner === undefined) rejectTransactionControl(sql);
+    if (queryRunner === undefined && CONTROL.test(withoutLead(sql))) throw new TypeORMError(NO_RUNNER);
     return super.query<T>(sql, parameters, queryRunner);
   }
-}
-
-function rejectTransactionControl(sql: string): void {
-  const statement = withoutLead(sql);
-  if (!CONTROL.test(statement)) return;
-  throw new TypeORMError(SINGLE.test(statement) ? NO_RUNNER : SEVERAL);
 }
 
 /** The `BEGIN` statement without its semicolon, if the string holds nothing else. */

@@ -6,6 +6,10 @@ import { DatabaseUnavailableError } from './errors.js';
  */
 export const MOST_WAITING = 10_000;
 
+export function overloaded(): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} callers wait already`);
+}
+
 export interface Waiter {
   readonly reject: (error: Error) => void;
 }
@@ -36,10 +40,7 @@ export class WaitQueue<W extends Waiter> {
 
   /** Adds a waiter, or rejects it if the queue is full. */
   push(waiter: W): void {
-    if (this.size >= MOST_WAITING) {
-      const message = `Overloaded: ${MOST_WAITING} callers wait already`;
-      return waiter.reject(new DatabaseUnavailableError(message));
-    }
+    if (this.size >= MOST_WAITING) return waiter.reject(overloaded());
     this.waiters.push(waiter);
     this.timers.push(setTimeout(() => this.shift()?.reject(this.timeoutError()), this.timeout).unref());
   }

@@ -398,13 +398,13 @@ describe('the data layer, used by a module without special code for it', () => {
       await open();
       for (const sql of SEVERAL) {
         const runner = dataSource.createQueryRunner();
-        await expect(dataSource.query(sql)).rejects.toThrow('several statements');
-        await expect(runner.query(sql)).rejects.toThrow('several statements');
+        await expect(dataSource.query(sql)).rejects.toThrow(/more than one statement|its own query runner/);
+        await expect(runner.query(sql)).rejects.toThrow('more than one statement');
         await runner.startTransaction();
         await runner.query(INSERT_NOTE, [sql]);
         const error = await errorOf(runner.query(sql));
         expect(error).toBeInstanceOf(TypeORMError);
-        expect(error!.message).toContain('several statements');
+        expect(error!.message).toContain('more than one statement');
         await runner.commitTransaction();
         await runner.release();
       }
@@ -451,8 +451,7 @@ describe('the data layer, used by a module without special code for it', () => {
         await expect(inside).rejects.toThrow('for every caller');
       }
       expect(settings()).toEqual(before);
-      // A pragma that only reads, or changes nothing, is allowed.
-      await dataSource.query('PRAGMA foreign_keys = ON');
+      // A pragma that only reads is allowed.
       await dataSource.query('PRAGMA journal_mode');
     });
 

@@ -173,7 +173,7 @@ describe('writes that wait together', () => {
     expect(await names()).toEqual(['one', 'three', 'two']);
   });
 
-  it('are not undone by OR ROLLBACK: outside a transaction it runs alone, inside it is rejected', async () => {
+  it('are not undone by OR ROLLBACK, which is rejected', async () => {
     await insert('taken');
     const sql = "INSERT OR ROLLBACK INTO notes VALUES ('taken')";
     const inside = dataSource.transaction((manager) => manager.query(sql));

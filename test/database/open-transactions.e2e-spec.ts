@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
-import { ConnectionLostError, DatabaseUnavailableError } from '../../src/database/errors.js';
+import { ConnectionLostError } from '../../src/database/errors.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
@@ -110,14 +110,6 @@ describePostgres('a query runner that is released inside an open transaction', (
     console.info(`${acknowledged.length} writes acknowledged beside ${LEAKS} open transactions`);
   });
 
-  it('is reported in the log with the statement that began the transaction and the last one, without parameters', async () => {
-    await leak(LEAKS);
-    for (let tries = 0; warnings.length === 0 && tries < 1000; tries++) await sleep(10);
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/began with: BEGIN .*last statement: INSERT INTO notes \(name\) VALUES \(\$1\)/);
-    expect(warnings[0]).not.toContain('leaked');
-  });
-
   it('is not needed for BEGIN through dataSource.query, which is rejected before anything is sent', async () => {
     const begins = ['BEGIN', 'begin;', '-- traced\nSTART TRANSACTION', "BEGIN; INSERT INTO notes (name) VALUES ('x')"];
     for (const sql of [...begins, 'COMMIT', 'ROLLBACK', 'SAVEPOINT s']) {
@@ -126,22 +118,6 @@ describePostgres('a query runner that is released inside an open transaction', (
     }
     expect(await stored()).not.toContain('x');
     expect(warnings).toEqual([]);
-  });
-
-  it('is logged for a write outside the transaction that it is called in, which is not rolled back', async () => {
-    const insertBy = (source: Pick<DataSource, 'query'>, name: string) =>
-      source.query('INSERT INTO notes (name) VALUES ($1)', [name]);
-    const failing = dataSource.transaction('READ COMMITTED', async (manager) => {
-      await insertBy(manager, 'inside');
-      await insertBy(dataSource, 'outside');
-      await dataSource.query('SELECT count(*) FROM notes');
-      throw new Error('rolled back');
-    });
-    await expect(failing).rejects.toThrow('rolled back');
-    await Promise.all([dataSource.transaction((manager) => insertBy(manager, 'a')), insertBy(dataSource, 'b')]);
-    expect(await stored()).toEqual(expect.arrayContaining(['outside', 'a', 'b']));
-    expect(await stored()).not.toContain('inside');
-    expect(warnings).toEqual([expect.stringMatching(/bypasses the transaction.*INSERT INTO notes/)]);
   });
 
   it('is logged for a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
@@ -164,29 +140,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     await expect(runner.query('SELECT 1')).rejects.toThrow(ConnectionLostError);
     await expect(insert(runner, 'after the break')).rejects.toThrow(ConnectionLostError);
     await expect(runner.query('COMMIT')).rejects.toThrow(ConnectionLostError);
-    await runner.query('ROLLBACK');
-    await insert(runner, 'later');
     await runner.release();
-    expect((await stored()).filter((name) => /break|later/.test(name))).toEqual(['later']);
-  });
-
-  it('is rolled back at DATABASE_TRANSACTION_TIMEOUT while it still runs statements, and logs it', async () => {
-    const environment = { DATABASE_URL: url, DATABASE_TRANSACTION_TIMEOUT: '400' };
-    const impatient = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
-    await impatient.initialize();
-    try {
-      const work = impatient.transaction(async (manager) => {
-        for (let round = 0; round < 40; round++) {
-          await manager.query('INSERT INTO notes (name) VALUES ($1)', [`late ${round}`]);
-          await sleep(50);
-        }
-      });
-      const error = await work.catch((reason: Error) => reason);
-      expect(error).toBeInstanceOf(DatabaseUnavailableError);
-      expect((error as Error).message).toBe('The transaction took longer than 400 ms and was rolled back');
-      expect((await stored()).filter((name) => name.startsWith('late '))).toEqual([]);
-    } finally {
-      await impatient.destroy();
-    }
+    expect((await stored()).filter((name) => name.includes('break'))).toEqual([]);
   });
 });

@@ -187,11 +187,10 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('is rejected in a transaction that has run statements, where foreign keys cannot be switched off any more', async () => {
+  it('is rejected inside a transaction, where foreign keys cannot be switched off', async () => {
     await openWith(CreateRelated2000000000000);
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
-    await runner.query("INSERT INTO jars (name) VALUES ('clay')");
     await expect(runner.beforeMigration()).rejects.toThrow('before startTransaction()');
     await runner.rollbackTransaction();
     await runner.release();

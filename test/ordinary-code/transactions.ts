@@ -99,24 +99,11 @@ export const TRANSACTIONS: Habits = {
     'Query runner already released',
   ],
   'a temporary table outside a transaction is rejected': [
-    ({ dataSource }) => dataSource.query('CREATE TEMPORARY TABLE items (id integer)'),
-    'dataSource.transaction(...)',
-  ],
-  'a temporary table of a transaction is gone with it, and hides nothing': [
-    async (context) => {
-      await context.dataSource.transaction(async (manager) => {
-        await manager.query('/* for now */ CREATE TEMP TABLE chosen (id integer)');
-        await manager.query('CREATE TEMP VIEW chosen_view AS SELECT * FROM chosen');
-        await manager.query('INSERT INTO chosen VALUES (1)');
-      });
-      await context.items.save({ name: context.name });
-      const gone = await context.dataSource.query('SELECT * FROM chosen').then(
-        () => 'still there',
-        ({ message }: Error) => /chosen/.test(message),
-      );
-      return [gone, await count(context)];
-    },
-    [true, 1],
+    ({ dataSource }) =>
+      dataSource
+        .query('CREATE TEMPORARY TABLE items (id integer)')
+        .catch(({ message }: Error) => /SET LOCAL|ordinary table/.test(message)),
+    true,
   ],
   'pessimistic_write locks inside a transaction': [
     async ({ dataSource, items, name }) => {

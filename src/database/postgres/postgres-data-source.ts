@@ -1,8 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type DataSource,
   type DataSourceOptions,
-  type EntityManager,
   InsertQueryBuilder,
   type ObjectLiteral,
   type QueryRunner,
@@ -14,17 +12,10 @@ import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
-import { mayWrite, PostgresSql } from './postgres-sql.js';
+import { PostgresSql } from './postgres-sql.js';
 
-/**
- * Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine.
- * @param tellsOutsideWrites whether to log writes that bypass the transaction around them
- */
-export function createPostgresDataSource(
-  settings: PostgresSettings,
-  options: Partial<DataSourceOptions>,
-  tellsOutsideWrites = false,
-): DataSource {
+/** Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine. */
+export function createPostgresDataSource(settings: PostgresSettings, options: Partial<DataSourceOptions>): DataSource {
   const dataSource = new PostgresDataSource({
     ...options,
     type: 'postgres',
@@ -35,9 +26,7 @@ export function createPostgresDataSource(
     uuidExtension: 'pgcrypto',
   } as DataSourceOptions);
   // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
-  const driver = new PostgresDriver(dataSource, settings);
-  dataSource.driver = driver;
-  if (tellsOutsideWrites) driver.onOutsideWrite = outsideWriteLogger(dataSource);
+  dataSource.driver = new PostgresDriver(dataSource, settings);
   return dataSource;
 }
 
@@ -87,31 +76,4 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
       })
       .filter(({ last }) => last > -Infinity);
   }
-}
-
-type Work = (manager: EntityManager) => Promise<unknown>;
-type RunTransaction = (...parameters: [...unknown[], Work]) => Promise<unknown>;
-
-/**
- * Returns a function that logs writes which bypass the transaction around them through a repository of another manager.
- * They remain when the transaction is rolled back; on SQLite such a write is an error. Only for development, because
- * `AsyncLocalStorage` costs time with every promise.
- */
-function outsideWriteLogger({ manager, logger }: DataSource): PostgresDriver['onOutsideWrite'] {
-  const transactions = new AsyncLocalStorage<QueryRunner>();
-  const runTransaction = manager.transaction.bind(manager) as RunTransaction;
-  // TypeORM has no hook for this. `dataSource.transaction` calls the manager, too.
-  manager.transaction = (...parameters: [...unknown[], Work]) => {
-    const work = parameters.pop() as Work;
-    return runTransaction(...parameters, (inner) => transactions.run(inner.queryRunner!, () => work(inner)));
-  };
-  return (runner, sql) => {
-    const around = transactions.getStore();
-    if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;
-    logger.log(
-      'warn',
-      'A write bypasses the transaction around it, and is not rolled back with it; use the manager that ' +
-        `dataSource.transaction(...) passes: ${sql}`,
-    );
-  };
 }

@@ -12,7 +12,7 @@ import {
   type Sql,
   type StatementLimits,
 } from '../engine.js';
-import { ConnectionPool, type PostgresSettings } from './connections/connection-pool.js';
+import { ConnectionPool, type ConnectionPoolOptions, type PostgresSettings } from './connections/connection-pool.js';
 import { portable } from './portable-columns.js';
 import { Hosts } from './connections/postgres-client.js';
 import {
@@ -31,7 +31,7 @@ import { beginning, PostgresTransaction, type TransactionLimits } from './postgr
 /** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
 const ATTEMPTS = 5;
 
-/** Milliseconds that the server waits longer than the client for the next statement of a transaction. */
+/** Milliseconds that the server waits longer than the client for the next statement of a list. */
 const IDLE_GRACE = 1000;
 
 /** Milliseconds that the client waits longer than the server, because the server's error says more. */
@@ -71,7 +71,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   };
   readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
   readonly hosts: Hosts;
-  onOutsideWrite: TransactionSettings['onOutsideWrite'];
   /** Pools for requests, for slow readers of lists, and for checks of the database. */
   private pools!: Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
 
@@ -130,15 +129,11 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
-    this.onOutsideWrite?.(undefined, 'a separate transaction');
     const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {
       const transaction = new PostgresTransaction(this.pools.ordinary);
       try {
-        await transaction.begin(
-          beginning('BEGIN ISOLATION LEVEL READ COMMITTED', this.limits),
-          this.transactionTimeout,
-        );
+        await transaction.begin(beginning('BEGIN ISOLATION LEVEL READ COMMITTED', this.limits));
         const result = await work(new PostgresSql(transaction.run));
         await transaction.commit();
         return result;
@@ -184,33 +179,23 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 
   get limits(): TransactionLimits {
     const { statementTimeout, busyTimeout, transactionTimeout } = this.settings;
-    // The client ends a transaction before the server does, with an error that names the reason.
-    return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout + IDLE_GRACE };
-  }
-
-  get transactionTimeout(): number {
-    return this.settings.transactionTimeout;
+    return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout };
   }
 
   private get allPools(): ConnectionPool[] {
     return Object.values(this.pools ?? {});
   }
 
-  /** Makes the pools. Each has at least one connection if the server has enough slots. */
   private makePools({ poolSize, listPoolSize, statementTimeout }: PostgresSettings): typeof this.pools {
-    const make = (name: string, max: number, queryTimeout = statementTimeout + STATEMENT_GRACE): ConnectionPool =>
-      new ConnectionPool(this.settings, this.hosts, { name, max, queryTimeout, onStarved: () => this.giveUpOne() });
+    const queryTimeout = statementTimeout + STATEMENT_GRACE;
+    const make = (options: ConnectionPoolOptions): ConnectionPool =>
+      new ConnectionPool(this.settings, this.hosts, options);
+    const ordinary = make({ name: 'requests', max: poolSize, queryTimeout });
     return {
-      ordinary: make('requests', poolSize),
-      lists: make('lists', listPoolSize),
-      checks: make('checks', 1, CHECK_TIMEOUT),
+      ordinary,
+      lists: make({ name: 'lists', max: listPoolSize, queryTimeout, fallback: ordinary }),
+      checks: make({ name: 'checks', max: 1, queryTimeout: CHECK_TIMEOUT, fallback: ordinary }),
     };
-  }
-
-  /** Makes the largest pool give up a connection, because another pool has none and the server has no free slot. */
-  private giveUpOne(): void {
-    const [largest] = this.allPools.sort((one, other) => other.pool.totalCount - one.pool.totalCount);
-    largest!.giveUpOne();
   }
 
   /** Rejects encodings other than UTF-8, because they cannot store all strings. */
@@ -257,10 +242,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     try {
       const { rows } = await execute(client, sql, parameters);
       expect?.(rows);
-      pool.giveBack(client);
+      await pool.giveBack(client);
       return rows;
     } catch (error) {
-      pool.giveBack(client, error);
+      void pool.giveBack(client, error);
       throw (mayWrite(sql) && outcomeUnknown(error)) || explained(error, sql, parameters);
     }
   }

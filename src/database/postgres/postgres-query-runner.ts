@@ -1,41 +1,34 @@
-import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import {
   QueryFailedError,
   QueryResult,
-  type QueryRunner,
   QueryRunnerAlreadyReleasedError,
   type Table,
   type TableColumn,
+  TypeORMError,
 } from 'typeorm';
-import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import { Query } from 'typeorm/driver/Query.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
-import { repeatRead } from '../engine.js';
+import { ConnectionLostError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
-import type { PostgresClient } from './connections/postgres-client.js';
+import { changesSession, type PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
-import { mayWrite, READS, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
+import { mayWrite, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
 export interface TransactionSettings extends PostgresDriver {
   readonly limits: TransactionLimits;
-  /** Milliseconds that a transaction may take. */
-  readonly transactionTimeout: number;
-  /** Logs a write that bypasses the transaction around it. */
-  onOutsideWrite?(runner: QueryRunner | undefined, sql: string): void;
 }
 
 /** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
 /**
- * TypeORM's query runner with the errors of this service and a time-out of its transactions. Raw UPDATE and DELETE
- * return rows, as on SQLite; TypeORM returns rows and a count on PostgreSQL.
+ * TypeORM's query runner with the errors and the limits of this service. Raw UPDATE and DELETE return rows, as on
+ * SQLite; TypeORM returns rows and a count on PostgreSQL.
  */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
@@ -43,10 +36,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private migrating = false;
   /** Whether the caller has released the runner. TypeORM also releases a runner whose connection breaks. */
   private isReleasedByCaller = false;
-  /** Ends a transaction that takes too long. */
-  private timer?: NodeJS.Timeout;
-  /** The error that ended the transaction early, until the caller rolls it back. */
-  private aborted?: Error;
   /** The statement that ends a transaction, until the next statement. */
   private ending?: Promise<unknown>;
   private inFlight = 0;
@@ -58,7 +47,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Repeats a BEGIN, or a SELECT outside a transaction, on another connection if the connection is broken.
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
    * deadlock
@@ -67,57 +55,28 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
-    this.driver.onOutsideWrite?.(this, sql);
-    const begins = beginOf(sql) !== undefined;
-    if (this.ending !== undefined && !begins) await this.stayOpen(sql);
+    if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
-    if (this.isReleased) {
-      if (this.isInTransaction) this.abort(new ConnectionLostError(undefined));
-      else this.leaveConnection();
-    }
-    if (this.aborted !== undefined) return this.queryAborted(sql, this.aborted);
-    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) {
-      this.ending = this.queryOnce(sql, parameters, useStructuredResult);
-      return this.ending;
-    }
+    if (this.isReleased) throw new ConnectionLostError(undefined);
     rejectTooManyParameters(parameters);
-    const isRepeatable = !this.isInTransaction && (begins || READS.test(sql));
-    if (!isRepeatable || this.migrating) return this.queryOnce(sql, parameters, useStructuredResult);
-    return repeatRead(() => {
-      if (this.client?.mustClose) this.leaveConnection();
-      return this.queryOnce(sql, parameters, useStructuredResult);
-    });
+    const result = this.queryOnce(sql, parameters, useStructuredResult);
+    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) this.ending = result;
+    return result;
   }
 
-  /**
-   * Streams rows with `pg-query-stream`.
-   * @throws {UnsafeIntegerError} as the error of the stream
-   */
-  override async stream(
-    sql: string,
-    parameters?: unknown[],
-    onEnd?: () => void,
-    onError?: (error: Error) => void,
-  ): Promise<ReadStream> {
-    const rows = await super.stream(sql, parameters);
-    const { client } = this;
-    client!.isStreaming = true;
-    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
-    client!.once('drain', () => (client!.isStreaming = false));
-    const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
-    pipeline(rows, checked, () => undefined);
-    if (onEnd) checked.on('end', onEnd);
-    if (onError) checked.on('error', onError);
-    return checked as unknown as ReadStream;
+  /** @throws {TypeORMError} */
+  override stream(): Promise<never> {
+    return Promise.reject(new TypeORMError('Rows cannot be streamed, as on SQLite: read them in pages'));
   }
 
   /** Waits for the statements in flight, which would otherwise run on the connection of the next caller. */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
-    this.stopTimer();
     if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onSettled = resolve));
-    if (this.client && this.migrating) this.client.mustClose = true;
+    const { client } = this;
+    if (client && this.migrating) client.mustClose = true;
+    else if (client?.isInTransaction && !this.isReleased) this.dataSource.logger.log('warn', LEFT_OPEN);
     await super.release();
   }
 
@@ -163,10 +122,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
-    const commits = isCommit(sql);
-    const isFinal = commits || (!this.isInTransaction && mayWrite(sql));
-    // A COMMIT must not be cut off once it is sent, because its outcome would be unknown.
-    if (commits) this.stopTimer();
+    const isInTransaction = this.transactionDepth > 0 || this.client?.isInTransaction === true;
+    const isFinal = isCommit(sql) || (!isInTransaction && mayWrite(sql));
     const started = performance.now();
     let failure: unknown;
     this.inFlight++;
@@ -176,14 +133,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       return useStructuredResult ? result : result.records;
     } catch (error) {
       failure = error;
-      if (this.aborted !== undefined) throw this.aborted;
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
       if (cause instanceof UnsafeIntegerError) throw cause;
       publishEngineError(cause);
       if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     } finally {
-      this.followTransaction(sql);
+      if (this.client && changesSession(sql)) this.client.mustClose = true;
       statementEnded(sql, performance.now() - started, failure);
       this.inFlight--;
       if (this.inFlight === 0) this.onSettled?.();
@@ -202,49 +158,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     throw new QueryRunnerAlreadyReleasedError();
   }
 
-  private get isInTransaction(): boolean {
-    return this.transactionDepth > 0 || (this.client?.isInTransaction ?? false);
-  }
-
-  private followTransaction(sql: string): void {
-    const { client } = this;
-    if (client === undefined) return;
-    client.noteStatement(sql);
-    if (!client.isInTransaction) return this.stopTimer();
-    if (this.migrating || this.isReleasedByCaller) return;
-    const { transactionTimeout } = this.driver;
-    this.timer ??= setTimeout(() => this.abort(transactionTooLong(transactionTimeout)), transactionTimeout).unref();
-  }
-
-  private stopTimer(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-  }
-
-  /** Ends the transaction. Later statements fail until the caller rolls it back. */
-  private abort(reason: Error): void {
-    this.aborted = reason;
-    this.leaveConnection();
-  }
-
-  private queryAborted(sql: string, reason: Error): undefined {
-    if (!ROLLS_BACK.test(sql)) throw reason;
-    // After a rollback to a savepoint, the transaction still counts as failed.
-    if (ROLLS_BACK_ALL.test(sql)) this.aborted = undefined;
-    return undefined;
-  }
-
-  /** Closes the connection; the next statement takes another connection. */
-  private leaveConnection(): void {
-    this.stopTimer();
-    if (this.client) this.client.mustClose = true;
-    void super.release();
-    this.isReleased = this.isReleasedByCaller;
-    this.databaseConnection = undefined;
-    this.databaseConnectionPromise = undefined as unknown as Promise<unknown>;
-    this.client = undefined;
-  }
-
   private complete(sql: string): string {
     if (isCommit(sql)) return COMMIT;
     const begin = beginOf(sql);
@@ -253,12 +166,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // The lock belongs to the transaction, because a pooler gives the session to others.
     return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
-}
-
-function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCallback): void {
-  const unsafe = Object.values(row).find((value): value is Error => value instanceof UnsafeIntegerError);
-  if (unsafe) done(unsafe);
-  else done(null, row);
 }
 
 /** Tells whether a change of a column converts its values. Enums, arrays and computed columns are left to TypeORM. */
@@ -271,4 +178,5 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 
 /** Not a rollback to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
-const ROLLS_BACK = /^\s*(ROLLBACK|ABORT)\b/i;
+
+const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';

@@ -34,7 +34,7 @@ export async function execute(
   let failure: unknown;
   try {
     const result = await client.query<QueryResultRow>(sql, parameters);
-    if (changesSession(sql)) client.hasOwnState = true;
+    if (changesSession(sql)) client.mustClose = true;
     if (client.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
     return result;
   } catch (error) {

@@ -1,8 +1,8 @@
-import { transactionTooLong } from '../errors.js';
+import type { QueryResult } from 'pg';
 import { TRANSACTION_ENDED } from '../transaction-control.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
-import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
+import { explained, outcomeUnknown } from './postgres-errors.js';
 import { execute } from './postgres-sql.js';
 
 /** Limits in milliseconds. */
@@ -32,88 +32,59 @@ export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
 /** One transaction, alone on a connection. */
 export class PostgresTransaction {
-  private over?: Error;
   /** The error of node-postgres that ended the transaction before its COMMIT. */
   failure?: unknown;
+  private isOver = false;
   private client!: PostgresClient;
-  private timer?: NodeJS.Timeout;
 
   constructor(private readonly connections: ConnectionPool) {}
 
   /**
    * Takes a connection and begins. Call it first.
    * @param begin result of `beginning`
-   * @param timeout milliseconds until the transaction is rolled back, even while the caller uses it; no limit if absent
    */
-  async begin(begin: string, timeout?: number): Promise<void> {
+  async begin(begin: string): Promise<void> {
+    this.client = await this.connections.take();
     try {
-      this.client = await this.connections.take();
-      await execute(this.client, begin, undefined);
+      await this.execute(begin);
     } catch (error) {
-      this.over = TRANSACTION_ENDED;
-      this.failure = error;
-      if (this.client !== undefined) this.discard(error);
-      throw explained(error, begin, []);
+      await this.rollback();
+      throw error;
     }
-    if (timeout !== undefined) this.timer = setTimeout(() => this.expire(timeout), timeout);
   }
 
   readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
-    this.assertOpen();
-    try {
-      return (await execute(this.client, sql, parameters)).rows;
-    } catch (error) {
-      // The transaction may have timed out meanwhile.
-      this.assertOpen();
-      this.failure ??= error;
-      throw explained(error, sql, parameters);
-    }
+    if (this.isOver) throw TRANSACTION_ENDED;
+    return (await this.execute(sql, parameters)).rows as unknown[];
   };
 
   /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not stored */
   async commit(): Promise<void> {
-    this.assertOpen();
-    clearTimeout(this.timer);
-    this.over = TRANSACTION_ENDED;
+    if (this.isOver) throw TRANSACTION_ENDED;
+    this.isOver = true;
     this.failure = undefined;
     try {
       await execute(this.client, COMMIT, undefined);
     } catch (error) {
-      await this.end(error);
+      await this.connections.giveBack(this.client, error);
       throw outcomeUnknown(error) ?? explained(error, 'COMMIT', []);
     }
-    this.connections.giveBack(this.client);
+    await this.connections.giveBack(this.client);
   }
 
   /** Rolls everything back. Does nothing after the end. */
   async rollback(): Promise<void> {
-    if (this.over !== undefined) return;
-    clearTimeout(this.timer);
-    this.over = TRANSACTION_ENDED;
-    await this.end(this.failure);
+    if (this.isOver || this.client === undefined) return;
+    this.isOver = true;
+    await this.connections.giveBack(this.client, this.failure);
   }
 
-  private assertOpen(): void {
-    if (this.over !== undefined) throw this.over;
-  }
-
-  private async end(failure: unknown): Promise<void> {
-    if (isConnectionFailure(failure)) return this.connections.giveBack(this.client, failure);
+  private async execute(sql: string, parameters?: unknown[]): Promise<QueryResult> {
     try {
-      await this.client.query('ROLLBACK');
-      this.connections.giveBack(this.client, failure);
-    } catch {
-      this.discard();
+      return await execute(this.client, sql, parameters);
+    } catch (error) {
+      this.failure ??= error;
+      throw explained(error, sql, parameters ?? []);
     }
-  }
-
-  private expire(timeout: number): void {
-    this.over = transactionTooLong(timeout);
-    this.discard();
-  }
-
-  private discard(failure?: unknown): void {
-    this.client.mustClose = true;
-    this.connections.giveBack(this.client, failure);
   }
 }

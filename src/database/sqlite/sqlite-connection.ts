@@ -21,10 +21,6 @@ const CACHED_STATEMENTS = 500;
 /** TypeORM's rename of the old table, before the rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
-const SEVERAL_STATEMENTS =
-  'The SQL string holds several statements, and none of them was run: send each by its own query(), and those that ' +
-  'belong together inside dataSource.transaction(...)';
-
 /**
  * One connection to the database file with its prepared statements. It never waits for the lock of another process,
  * because better-sqlite3 would block the event loop; callers retry instead.
@@ -41,11 +37,11 @@ export class SqliteConnection {
     return this.database.inTransaction;
   }
 
-  /** @throws {TypeORMError} for several statements in one string */
+  /** @throws SqliteError, or a RangeError for several statements in one string */
   prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
     if (statement === undefined) {
-      statement = this.compile(sql);
+      statement = this.database.prepare(sql);
       this.statements.set(sql, statement);
     }
     return statement;
@@ -95,16 +91,6 @@ export class SqliteConnection {
       return this.execute(sql);
     } finally {
       if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
-    }
-  }
-
-  private compile(sql: string): Statement {
-    try {
-      return this.database.prepare(sql);
-    } catch (error) {
-      // better-sqlite3 throws this without a class or code. Comments and semicolons after the statement are allowed.
-      if ((error as Error).message.endsWith('more than one statement')) throw new TypeORMError(SEVERAL_STATEMENTS);
-      throw error;
     }
   }
 }

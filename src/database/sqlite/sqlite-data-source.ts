@@ -5,13 +5,12 @@ import {
   InsertQueryBuilder,
   type ObjectLiteral,
   SelectQueryBuilder,
-  UpdateQueryBuilder,
 } from 'typeorm';
 import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
-import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBuilder.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
-import { NOW, SqliteDriver } from './sqlite-driver.js';
+import { SqliteDriver } from './sqlite-driver.js';
+import { NOW } from './sqlite-query-runner.js';
 import type { WriterLimits } from './writing/writer.js';
 
 /** Makes a data source on SQLite from TypeORM's options and the settings of the engine. */
@@ -50,9 +49,8 @@ function inLevels(clauses: WhereClause[]): WhereClause[] {
 }
 
 /**
- * TypeORM's query builder with dates in milliseconds. It accepts pessimistic locks and ignores them, because a
- * transaction on SQLite locks the whole database (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on
- * PostgreSQL.
+ * Accepts pessimistic locks and ignores them, because a transaction on SQLite locks the whole database
+ * (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on PostgreSQL.
  */
 class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   protected override createLockExpression(): string {
@@ -63,35 +61,12 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return super.createWhereClausesExpression(inLevels(clauses));
   }
 
-  protected override buildWhere(where: unknown, ...others: never[]): string {
-    const build = super.buildWhere.bind(this) as (where: unknown, ...others: never[]) => string;
-    if (!Array.isArray(where) || where.length <= MOST_ALTERNATIVES) return build(where, ...others);
-    const levels: string[] = [];
-    for (let start = 0; start < where.length; start += MOST_ALTERNATIVES) {
-      levels.push(`(${build(where.slice(start, start + MOST_ALTERNATIVES), ...others)})`);
-    }
-    return levels.join(' OR ');
-  }
-
   override insert(): InsertQueryBuilder<Entity> {
     return new SqliteInsertQueryBuilder(super.insert());
   }
 
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- stands for the four overloads of TypeORM
-  override update(...parameters: any[]): any {
-    return new SqliteUpdateQueryBuilder(super.update(...(parameters as [])));
-  }
-
   override delete(): DeleteQueryBuilder<Entity> {
     return new SqliteDeleteQueryBuilder(super.delete());
-  }
-
-  override softDelete(): SoftDeleteQueryBuilder<ObjectLiteral> {
-    return new SqliteSoftDeleteQueryBuilder(super.softDelete());
-  }
-
-  override restore(): SoftDeleteQueryBuilder<ObjectLiteral> {
-    return new SqliteSoftDeleteQueryBuilder(super.restore());
   }
 }
 
@@ -116,29 +91,4 @@ class SqliteDeleteQueryBuilder<Entity extends ObjectLiteral> extends DeleteQuery
   protected override createWhereClausesExpression(clauses: WhereClause[]): string {
     return super.createWhereClausesExpression(inLevels(clauses));
   }
-}
-
-class SqliteUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
-  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
-    return super.createWhereClausesExpression(inLevels(clauses));
-  }
-
-  protected override createUpdateExpression(): string {
-    return withMilliseconds(super.createUpdateExpression());
-  }
-}
-
-class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
-  protected override createWhereClausesExpression(clauses: WhereClause[]): string {
-    return super.createWhereClausesExpression(inLevels(clauses));
-  }
-
-  protected override createUpdateExpression(): string {
-    return withMilliseconds(super.createUpdateExpression());
-  }
-}
-
-/** Replaces `CURRENT_TIMESTAMP`, which TypeORM sets whatever the driver declares: it has whole seconds on SQLite. */
-function withMilliseconds(sql: string): string {
-  return sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`);
 }

@@ -29,11 +29,8 @@ import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makeBesideWritable, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
-import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
+import { NOW, type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
-
-/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
-export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
 /** A whole number has no fraction. Others have 15 digits if these are exact, otherwise 17; SQLite's JSON has 15. */
 function jsonReal(expression: string): string {

@@ -18,30 +18,28 @@ import {
 import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
-import type { Snapshots } from './reading/snapshots.js';
 import type { Writer } from './writing/writer.js';
 
 /** The connections of the driver that a query runner uses. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
-  readonly snapshots: Snapshots;
   /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
 
+/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
+export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
+
 /**
- * The session of one caller. In mode `master` its transactions write and wait for a slot. In mode `slave` they read one
- * snapshot without waiting. A statement outside a transaction is a transaction by itself.
+ * The session of one caller. A transaction waits for the slot of the writer. A statement outside a transaction is a
+ * transaction by itself.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteConnections;
   private transaction?: OpenTransaction;
-  /** Whether the transaction has run no statement yet. */
-  private transactionIsNew = false;
-  private hasTemporaries = false;
-  /** Set from `beforeMigration` until `afterMigration`, or until the end of the transaction around them. */
-  private migrating: 'yes' | 'ending' | undefined;
+  /** Set while foreign keys are off, from `beforeMigration` until `afterMigration` outside a transaction. */
+  private migrating = false;
   private transactionOver = false;
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
@@ -53,8 +51,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** The raw connection, with which TypeORM reads the schema. */
   override connect(): Promise<unknown> {
-    const isWriting = this.transaction !== undefined && this.mode === 'master';
-    return Promise.resolve(isWriting ? (this.driver.databaseConnection as unknown) : this.driver.reader.database);
+    const { driver, transaction } = this;
+    return Promise.resolve(transaction === undefined ? driver.reader.database : (driver.databaseConnection as unknown));
   }
 
   /**
@@ -69,7 +67,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await super.release();
     await ended;
     // TypeORM calls `afterMigration` only after a successful migration.
-    if (this.migrating !== undefined) await this.endMigration();
+    await this.afterMigration();
     if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
   }
 
@@ -101,26 +99,21 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /**
    * Switches foreign keys off; otherwise `DROP TABLE` in a rebuild of a table would delete the rows that refer to it.
-   * TypeORM begins the transaction of a migration before this call, but that of a revert after it. SQLite ignores the
-   * pragma inside a transaction, so this method ends the transaction and begins it again.
-   * @throws {TypeORMError} inside a transaction that has run statements
+   * SQLite ignores the pragma inside a transaction, so `changeSchema` calls this method before it begins one.
+   * @throws {TypeORMError} inside a transaction
    */
   override async beforeMigration(): Promise<void> {
-    if (this.migrating !== undefined) return;
-    const isInTransaction = this.transaction !== undefined;
-    if (isInTransaction && !this.transactionIsNew) throw new TypeORMError(TOO_LATE);
-    await this.endTransaction();
-    this.transactionOver = false;
+    if (this.migrating) return;
+    if (this.transaction !== undefined) throw new TypeORMError(TOO_LATE);
     await this.enforceForeignKeys(false);
-    this.migrating = 'yes';
-    if (isInTransaction) await this.begin();
+    this.migrating = true;
   }
 
-  /** Enforces foreign keys again, after the transaction if there is one. */
+  /** Enforces foreign keys again, unless a transaction is open. */
   override async afterMigration(): Promise<void> {
-    if (this.migrating === undefined) return;
-    this.migrating = 'ending';
-    if (this.transaction === undefined) await this.endMigration();
+    if (!this.migrating || this.transaction !== undefined) return;
+    this.migrating = false;
+    await this.enforceForeignKeys(true);
   }
 
   /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
@@ -144,15 +137,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     copy.type = isInstant ? 'datetime' : this.driver.normalizeType({ type: column.type as ColumnType });
     if (typeof column.default === 'boolean') copy.default = Number(column.default);
     return super.buildCreateColumnSql(copy, skipPrimary);
-  }
-
-  override async clearDatabase(database?: string): Promise<void> {
-    await this.beforeMigration();
-    try {
-      await super.clearDatabase(database);
-    } finally {
-      await this.afterMigration();
-    }
   }
 
   /**
@@ -188,42 +172,24 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {
     const kind = statementKindOf(sql);
-    switch (kind) {
-      case 'begin':
-        this.checkControl(sql);
-        return this.begin();
-      case 'rollback':
-        this.checkControl(sql);
-        return this.rollback();
-      case 'commit':
-        this.checkControl(sql);
-        return this.commit();
-      case 'autocommit':
-        rejectSharedPragma(sql, this.migrating !== undefined);
-        break;
-      case 'temporary':
-        if (this.transaction === undefined) throw new TypeORMError(TEMPORARY);
-        this.hasTemporaries = true;
+    if (kind === 'begin' || kind === 'rollback' || kind === 'commit') {
+      // `statementKindOf` looks at the first word only; SQLite's parser checks the rest.
+      this.driver.reader.prepare(sql);
+      return this[kind]();
     }
-    const { transaction } = this;
-    if (this.mode === 'slave' && !this.driver.reader.prepare(sql).readonly) throw new TypeORMError(READS_ONLY);
-    if (transaction === undefined) return this.executeOutside(kind, sql, parameters);
-    this.transactionIsNew = false;
-    return transaction.run(sql, parameters);
-  }
-
-  /** `statementKindOf` looks at the first word only; SQLite's parser checks the rest. */
-  private checkControl(sql: string): void {
-    this.driver.reader.prepare(sql);
+    if (kind === 'temporary') throw new TypeORMError(TEMPORARY);
+    if (kind === 'autocommit') rejectSharedPragma(sql, this.migrating);
+    // TypeORM sets dates of updates and deletions to the current second, whatever the driver declares.
+    const statement = sql.startsWith('UPDATE') ? sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`) : sql;
+    if (this.transaction === undefined) return this.executeOutside(kind, statement, parameters);
+    return this.transaction.run(statement, parameters);
   }
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
     const { reader, writer } = this.driver;
-    if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
-      return this.driver.read(sql, parameters);
-    }
+    if (kind === 'read' && reader.prepare(sql).readonly) return this.driver.read(sql, parameters);
     return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
   }
 
@@ -242,10 +208,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async begin(): Promise<StatementResult> {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
-    const { snapshots, writer } = this.driver;
-    this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(false));
-    this.transactionIsNew = true;
-    this.hasTemporaries = false;
+    this.transaction = await this.driver.writer.begin(false);
     this.rollbackFailure = undefined;
     if (this.isReleased) {
       await this.endTransaction();
@@ -257,22 +220,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private async commit(): Promise<StatementResult> {
     const { transaction } = this;
     if (transaction === undefined) throw new TypeORMError(NO_TRANSACTION);
-    if (this.hasTemporaries) dropTemporaries(transaction);
     // The transaction has ended even if the commit fails, because then it is rolled back.
     const committed = transaction.commit();
     this.transaction = undefined;
     this.transactionOver = true;
-    try {
-      await committed;
-    } finally {
-      if (this.migrating === 'ending') await this.endMigration();
-    }
+    await committed;
     return DONE;
-  }
-
-  private async endMigration(): Promise<void> {
-    this.migrating = undefined;
-    await this.enforceForeignKeys(true);
   }
 
   /** Switches foreign keys off or on for all callers, while no transaction is open. */
@@ -299,26 +252,13 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     } catch (error) {
       this.rollbackFailure = error as Error;
     }
-    if (this.migrating === 'ending') await this.endMigration();
   }
 }
 
-/** On the shared connection, a temporary table would hide a table for all callers. */
-function dropTemporaries(transaction: OpenTransaction): void {
-  const { rows = [] } = transaction.run(
-    `SELECT type, name FROM sqlite_temp_schema WHERE type IN ('trigger', 'view', 'table')`,
-  );
-  for (const { type, name } of rows) {
-    transaction.run(`DROP ${String(type)} IF EXISTS temp."${String(name).replaceAll('"', '""')}"`);
-  }
-}
-
-const READS_ONLY = "A query runner in mode 'slave' only reads: use createQueryRunner() to write";
 const TEMPORARY =
-  'All callers write through one connection, where each of them would see a temporary table: create it inside ' +
-  'dataSource.transaction(...), which drops it at its end';
+  'All callers write through one connection, where each of them would see a temporary table: use an ordinary table, ' +
+  'or WITH in the statement';
 const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
-  'Foreign keys can only be switched off before the transaction does anything: ' +
-  'call beforeMigration() before startTransaction()';
+  'Foreign keys cannot be switched off inside a transaction: call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';

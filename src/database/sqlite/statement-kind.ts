@@ -25,8 +25,6 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
   [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
   [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'autocommit'],
-  // This would undo the whole group commit.
-  [/\bOR\s+ROLLBACK\b/i, 'autocommit'],
   [/^DELETE\b/i, 'delete'],
   [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],
 ];
@@ -37,8 +35,7 @@ export function statementKindOf(sql: string): StatementKind {
 }
 
 /** `PRAGMA name = value` or `PRAGMA name(value)`, with a schema or quotes (https://sqlite.org/pragma.html#syntax). */
-const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]\s*['"`[]?([-+]?\w+)/i;
-const ON = /^(?:on|yes|true|[1-9]\d*)$/i;
+const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]/i;
 
 /** Pragmas whose value is an argument of a query, is stored in the file, or ends with the transaction. */
 const HARMLESS =
@@ -50,14 +47,10 @@ const HARMLESS =
  * @throws {TypeORMError}
  */
 export function rejectSharedPragma(sql: string, migrating: boolean): void {
-  const [, name, value] = ASSIGNMENT.exec(withoutLead(sql)) ?? [];
-  if (name === undefined || value === undefined || HARMLESS.test(name)) return;
-  const isForeignKeys = name.toLowerCase() === 'foreign_keys';
-  if (isForeignKeys && (migrating || ON.test(value))) return;
-  const remedy = isForeignKeys
-    ? 'A migration may rebuild a table without it; elsewhere use PRAGMA defer_foreign_keys = ON inside a transaction'
-    : 'The service sets what it needs when it opens the file';
+  const name = ASSIGNMENT.exec(withoutLead(sql))?.[1];
+  if (name === undefined || HARMLESS.test(name) || (migrating && name.toLowerCase() === 'foreign_keys')) return;
   throw new TypeORMError(
-    `PRAGMA ${name} would change for every caller, because all write through one connection. ${remedy}`,
+    `PRAGMA ${name} would change for every caller, because all write through one connection. To rebuild a table, use ` +
+      'a migration, or PRAGMA defer_foreign_keys = ON inside a transaction',
   );
 }

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import pg, { type ClientConfig, type QueryConfig } from 'pg';
+import pg, { type ClientConfig } from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
@@ -41,6 +40,17 @@ pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
 
+/** Parses 64-bit integers to numbers, as SQLite returns them. */
+function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+  return oid === INT8 ? toSafeInteger : pg.types.getTypeParser(oid, format);
+}
+
+function toSafeInteger(digits: string): number {
+  const value = Number(digits);
+  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(digits);
+  return value;
+}
+
 /** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -54,16 +64,10 @@ export interface PostgresClientConfig extends ClientConfig {
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
-  /** Makes the pool close the connection, because its state is unknown. */
+  /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
-  /** Whether a caller has changed the session. The next caller gets another connection. */
-  hasOwnState = false;
-  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
-  isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
-  /** The first and the last statement of a query runner's open transaction. */
-  openTransaction?: { readonly first: string; last: string };
   private unconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
@@ -77,7 +81,7 @@ export class PostgresClient extends pg.Client {
       ...target,
       password: config.password,
       connectionTimeoutMillis: config.connectTimeout,
-      types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
+      types: { getTypeParser: typeParser },
     });
     this.target = target;
     this.generation = hosts.generation;
@@ -105,41 +109,6 @@ export class PostgresClient extends pg.Client {
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
-
-  /** Notes whether a statement changed the session, and the open transaction's statements for the log. */
-  noteStatement(sql: string): void {
-    if (changesSession(sql)) this.hasOwnState = true;
-    if (!this.isInTransaction) this.openTransaction = undefined;
-    else if (this.openTransaction === undefined) this.openTransaction = { first: sql, last: sql };
-    else this.openTransaction.last = sql;
-  }
-
-  /**
-   * Waits for the statements in flight, then rolls back an open transaction.
-   * @param timeout milliseconds for each of the two steps
-   * @returns whether the connection is idle now; otherwise its state is unknown
-   */
-  async reset(timeout: number): Promise<boolean> {
-    // `pg` emits `drain` when no statement is left: some time after the server has reported an error.
-    if (!this.isReady) await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
-    if (!this.isReady) return false;
-    if (this.isInTransaction) await this.query({ text: 'ROLLBACK', query_timeout: timeout } as QueryConfig);
-    return this.isIdle;
-  }
-
-  /** Parses 64-bit integers to numbers, as SQLite returns them. */
-  private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
-    return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
-  }
-
-  /** @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value */
-  private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
-    const value = Number(digits);
-    if (Number.isSafeInteger(value)) return value;
-    const error = new UnsafeIntegerError(digits);
-    if (!this.isStreaming) throw error;
-    return error;
-  };
 
   /**
    * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only

@@ -48,7 +48,7 @@ export class WriteTransaction implements OpenTransaction {
 
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
     if (this.over !== undefined) throw this.over;
-    if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK cannot be used in a transaction; use OR ABORT');
+    if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK would undo writes of others; use OR ABORT');
     if (DEFERRING.test(sql)) this.deferredForeignKeys = true;
     try {
       return this.connection.run(sql, parameters);
