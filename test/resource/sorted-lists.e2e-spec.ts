@@ -205,7 +205,9 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     const cursor = (...parts: unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
     it.each([
+      ['level', 'a cursor of another property', cursor('weight', 1, 7)],
       ['level', 'no id', cursor('level', 1)],
+      ['level', 'a space more', Buffer.from('["level", 1,7]').toString('base64url')],
       ['level', 'one part more', cursor('level', 1, 7, 7)],
       ['level', 'a character of plain base64', `${cursor('level', 1, 7)}+`],
       ['level', 'a long string', 'W'.repeat(5000)],
