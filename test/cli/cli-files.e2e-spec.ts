@@ -170,7 +170,7 @@ describe('the target of export and backup', () => {
   it.each(COMMANDS)('is never the database, under whatever name: %s', async (_name, args) => {
     symlinkSync('cookies.sqlite', at('link'));
     linkSync(at('cookies.sqlite'), at('hard'));
-    const beside = ['-reserve', '-wal', '-shm', '-journal'].map((suffix) => `cookies.sqlite${suffix}`);
+    const beside = ['-wal', '-shm', '-journal'].map((suffix) => `cookies.sqlite${suffix}`);
     symlinkSync('cookies.sqlite-journal', at('dangling'));
     for (const output of ['cookies.sqlite', 'link', 'hard', 'dangling', ...beside]) {
       const { code, stderr } = await run(folder, [...args, at(output)]);

@@ -5,7 +5,7 @@ import { Failure, UsageError } from '../command-errors.js';
 import { followLinks } from '../output/destination.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
-export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
+export const BESIDE = ['-journal', '-wal', '-shm'] as const;
 
 /** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {
