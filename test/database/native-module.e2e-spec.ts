@@ -65,7 +65,7 @@ describe('the native module of SQLite', () => {
       );
       try {
         const { status, output } = run('dist/src/main.js');
-        const expected = /built for another version of Node: NODE_MODULE_VERSION 108, not 127\): run npm ci/;
+        const expected = /using NODE_MODULE_VERSION 108. This .* requires NODE_MODULE_VERSION 127.*: run npm ci/;
         expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(expected) });
         expect(output).not.toMatch(/^ +at /m);
       } finally {

@@ -14,7 +14,7 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
-import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { IsCodePointLength, IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { arrayOf } from '../../src/http/validation/validation.pipe.js';
 import { expectError } from '../support/expect-error.js';

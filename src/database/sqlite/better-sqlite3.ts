@@ -39,7 +39,7 @@ function explainLoadErrors<T>(load: () => T): T {
     return load();
   } catch (error) {
     if (!isLoadError(error as NodeJS.ErrnoException)) throw error;
-    const reason = reasonOf((error as Error).message);
+    const reason = (error as Error).message.replaceAll(/\s+/g, ' ');
     const remedy = PACKAGE === 'better-sqlite3' ? 'npm ci' : 'npm ci && npm run native';
     throw new DatabaseStartError(
       `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): ` +
@@ -47,16 +47,6 @@ function explainLoadErrors<T>(load: () => T): T {
       error,
     );
   }
-}
-
-/**
- * The reason in dlopen's message: its first line, or the two versions if the module was built for another version of
- * Node.
- */
-function reasonOf(message: string): string {
-  const [, builtFor, wanted] = /NODE_MODULE_VERSION (\d+)[\s\S]*NODE_MODULE_VERSION (\d+)/.exec(message) ?? [];
-  if (builtFor === undefined) return message.split('\n')[0]!;
-  return `its native module was built for another version of Node: NODE_MODULE_VERSION ${builtFor}, not ${wanted}`;
 }
 
 /** Version 12 throws the last message when it has not been compiled. */

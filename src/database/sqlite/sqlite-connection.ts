@@ -134,20 +134,6 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
   }
 }
 
-/** A transaction of one caller. */
-export interface OpenTransaction {
-  /** @throws SqliteError, or the error that ended the transaction early */
-  run(sql: string, parameters?: readonly unknown[]): StatementResult;
-  /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
-  commit(): Promise<void>;
-  /**
-   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
-   * only then may the caller act on it.
-   * @throws the error of the commit of this data; then results of this transaction are invalid
-   */
-  rollback(): Promise<void>;
-}
-
 /** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */
 const REAL = /REAL|FLOA|DOUB/i;
 

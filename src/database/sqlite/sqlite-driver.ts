@@ -13,7 +13,6 @@ import {
   type StatementLimits,
 } from '../engine.js';
 import {
-  type OpenTransaction,
   rejectRoundedIntegers,
   rejectUnstorable,
   retryWhileBusy,
@@ -26,10 +25,11 @@ import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
-import { createPrivately, makeBesideWritable, makePrivateFolder } from './file/private-file.js';
+import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { NOW, type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
+import type { WriteTransaction } from './writing/write-transaction.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
 /** A whole number has no fraction. Others have 15 digits if these are exact, otherwise 17; SQLite's JSON has 15. */
@@ -75,7 +75,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   writer!: Writer;
   reader!: SqliteConnection;
-  snapshots!: Snapshots;
+  private snapshots!: Snapshots;
   private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
@@ -112,10 +112,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     try {
       makePrivateFolder(dirname(path));
       createPrivately(path);
-      // SQLite would open a read-only file, and make a WAL that stays read-only.
+      // SQLite would open a read-only file.
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
-      makeBesideWritable(path);
-      DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.file = new DatabaseFile(path);
@@ -144,7 +142,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
-    this.reserve.keep();
     this.writing.close();
     this.reserve.close();
     this.file.close();
@@ -162,7 +159,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
-    const inTransaction = (transaction: OpenTransaction): Promise<T> =>
+    const inTransaction = (transaction: WriteTransaction): Promise<T> =>
       work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
     try {
       return await this.writer.transaction(inTransaction, reclaimsSpace);
@@ -175,9 +172,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
-    const run = this.listTurns.list();
-    const source = new SqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
-    return Object.assign(source, { close: () => void transaction.rollback() });
+    const source = new SqliteSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
+    return Object.assign(source, { close: () => transaction.end() });
   }
 
   async check(): Promise<void> {

@@ -9,15 +9,11 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import {
-  type OpenTransaction,
-  rejectRoundedIntegers,
-  type SqliteConnection,
-  type StatementResult,
-} from './sqlite-connection.js';
+import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
+import type { WriteTransaction } from './writing/write-transaction.js';
 import type { Writer } from './writing/writer.js';
 
 /** The connections of the driver that a query runner uses. */
@@ -37,7 +33,7 @@ export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteConnections;
-  private transaction?: OpenTransaction;
+  private transaction?: WriteTransaction;
   /** Set while foreign keys are off, from `beforeMigration` until `afterMigration` outside a transaction. */
   private migrating = false;
   private transactionOver = false;

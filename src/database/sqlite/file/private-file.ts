@@ -1,6 +1,4 @@
 import {
-  accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -32,26 +30,6 @@ export function createPrivately(path: string): void {
     giveToFolderOwner(descriptor, realpathSync(path));
     closeSync(descriptor);
   } catch {
-    return;
-  }
-}
-
-/** Makes `-wal` and `-shm` as writable as the database: SQLite gives them its mode, and they keep that of earlier. */
-export function makeBesideWritable(database: string): void {
-  for (const file of [`${database}-wal`, `${database}-shm`].filter((each) => existsSync(each))) {
-    try {
-      accessSync(file, constants.R_OK | constants.W_OK);
-    } catch {
-      makeWritable(file, database);
-    }
-  }
-}
-
-function makeWritable(file: string, database: string): void {
-  try {
-    chmodSync(file, statSync(database).mode & 0o777);
-  } catch {
-    // The file belongs to another user. SQLite reports the error when it opens the file.
     return;
   }
 }

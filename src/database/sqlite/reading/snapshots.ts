@@ -1,19 +1,20 @@
+import type { ConnectionUsage } from '../../engine.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
-import { type Waiter, WaitQueue } from '../../wait-queue.js';
-import type { ConnectionUsage } from '../../engine.js';
-import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
+import { retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later transactions; see docs/adr/0024-list-cache-by-etag.md. */
-const MOST_IDLE = 4;
-/** Milliseconds until further idle connections are closed. */
-const IDLE_TIMEOUT = 1000;
+/** Connections that stay open for later snapshots; see docs/adr/0024-list-cache-by-etag.md. */
+const MOST_IDLE = 16;
 
-/** Maximum number of concurrent transactions. */
-const MOST_SNAPSHOTS = 64;
+/** Maximum number of snapshots at the same time. `ListQueue` and `ListReaders` allow fewer lists. */
+const MOST_SNAPSHOTS = 80;
 
-interface SnapshotWaiter extends Waiter {
-  readonly resolve: (connection: SqliteConnection) => void;
+/** One state of the file. */
+export interface ReadTransaction {
+  /** @throws SqliteError, or the error that ended the transaction early */
+  run(sql: string, parameters?: readonly unknown[]): StatementResult;
+  /** A second call does nothing. */
+  end(): void;
 }
 
 /** Read-only connections for transactions that only read. Each transaction sees one state of the file. */
@@ -22,8 +23,6 @@ export class Snapshots {
   private readonly open = new Set<SqliteConnection>();
   /** The functions that end the running transactions, with the error for a caller that continues to read. */
   private readonly running = new Set<(reason: Error) => void>();
-  private readonly waiting: WaitQueue<SnapshotWaiter>;
-  private closing?: NodeJS.Timeout;
 
   /**
    * @param path of the database file
@@ -32,21 +31,14 @@ export class Snapshots {
   constructor(
     private readonly path: string,
     private readonly busyTimeout: number,
-  ) {
-    this.waiting = new WaitQueue(busyTimeout, () => {
-      return new DatabaseUnavailableError(
-        `${MOST_SNAPSHOTS} snapshots have been read for ${busyTimeout} ms; none was free`,
-      );
-    });
-  }
+  ) {}
 
   /**
    * Begins a transaction on the current state.
-   * @throws {DatabaseUnavailableError} when no connection becomes free, or the file stays locked, within the busy
-   * time-out
+   * @throws {DatabaseUnavailableError} when there are too many, or the file stays locked for the busy time-out
    */
-  async begin(): Promise<OpenTransaction> {
-    const connection = await this.take();
+  async begin(): Promise<ReadTransaction> {
+    const connection = this.idle.pop() ?? this.connect();
     try {
       connection.run('BEGIN');
       // The first read fixes the state, not BEGIN.
@@ -59,22 +51,6 @@ export class Snapshots {
       throw error;
     }
     return this.transactionOn(connection);
-  }
-
-  private transactionOn(connection: SqliteConnection): OpenTransaction {
-    let over: Error | undefined;
-    const end = (reason: Error): void => {
-      if (!this.running.delete(end)) return;
-      over = reason;
-      this.giveBack(connection);
-    };
-    this.running.add(end);
-    const finish = (): Promise<void> => Promise.resolve(end(TRANSACTION_ENDED));
-    const run = (sql: string, parameters?: readonly unknown[]): StatementResult => {
-      if (over !== undefined) throw over;
-      return connection.run(sql, parameters);
-    };
-    return { run, commit: finish, rollback: finish };
   }
 
   /**
@@ -91,40 +67,41 @@ export class Snapshots {
   }
 
   get usage(): ConnectionUsage {
-    return { pool: 'lists', used: this.running.size, limit: MOST_SNAPSHOTS, waiting: this.waiting.size };
+    return { pool: 'lists', used: this.running.size, limit: MOST_SNAPSHOTS, waiting: 0 };
   }
 
-  private take(): SqliteConnection | Promise<SqliteConnection> {
-    const idle = this.idle.pop();
-    if (idle !== undefined) return idle;
-    if (this.open.size >= MOST_SNAPSHOTS)
-      return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  close(): void {
+    for (const connection of this.open) connection.close();
+    this.open.clear();
+    this.idle.length = 0;
+  }
+
+  private connect(): SqliteConnection {
+    if (this.open.size >= MOST_SNAPSHOTS) throw new DatabaseUnavailableError(`${MOST_SNAPSHOTS} snapshots are open`);
     const connection = new SqliteConnection(this.path, { readonly: true });
     this.open.add(connection);
     return connection;
   }
 
-  private giveBack(connection: SqliteConnection): void {
-    if (connection.inTransaction) connection.run('ROLLBACK');
-    const waiter = this.waiting.shift();
-    if (waiter !== undefined) waiter.resolve(connection);
-    else this.idle.push(connection);
-    if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
+  private transactionOn(connection: SqliteConnection): ReadTransaction {
+    let over: Error | undefined;
+    const end = (reason: Error): void => {
+      if (!this.running.delete(end)) return;
+      over = reason;
+      this.giveBack(connection);
+    };
+    this.running.add(end);
+    const run = (sql: string, parameters?: readonly unknown[]): StatementResult => {
+      if (over !== undefined) throw over;
+      return connection.run(sql, parameters);
+    };
+    return { run, end: () => end(TRANSACTION_ENDED) };
   }
 
-  private readonly closeIdle = (): void => {
-    this.closing = undefined;
-    for (const connection of this.idle.splice(MOST_IDLE)) {
-      this.open.delete(connection);
-      connection.close();
-    }
-  };
-
-  close(): void {
-    clearTimeout(this.closing);
-    this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
-    for (const connection of this.open) connection.close();
-    this.open.clear();
-    this.idle.length = 0;
+  private giveBack(connection: SqliteConnection): void {
+    if (connection.inTransaction) connection.run('ROLLBACK');
+    if (this.idle.length < MOST_IDLE) return void this.idle.push(connection);
+    this.open.delete(connection);
+    connection.close();
   }
 }

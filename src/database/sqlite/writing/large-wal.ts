@@ -19,8 +19,10 @@ const ELSEWHERE =
  * (https://sqlite.org/wal.html, section 6). It ends lists of this process, and logs readers of another process.
  */
 export class LargeWal {
-  private readonly cutOff = outage(CUT_OFF);
-  private readonly elsewhere = outage(ELSEWHERE);
+  private readonly outage = new Outage<string>({
+    interval: PAUSE,
+    onStart: (message) => new Logger('Database').warn(message),
+  });
   private pausedUntil = 0;
 
   constructor(
@@ -35,16 +37,10 @@ export class LargeWal {
     const ended = this.snapshots.endAll();
     const isElsewhere = !this.reserve.restartWal();
     this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);
-    if (isElsewhere) this.elsewhere.report();
-    else if (ended > 0) this.cutOff.report();
+    if (isElsewhere || ended > 0) this.outage.report(isElsewhere ? ELSEWHERE : CUT_OFF);
   }
 
   close(): void {
-    this.cutOff.close();
-    this.elsewhere.close();
+    this.outage.close();
   }
-}
-
-function outage(message: string): Outage {
-  return new Outage({ interval: PAUSE, onStart: () => new Logger('Database').warn(message) });
 }

@@ -3,7 +3,7 @@ import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
 import { transactionTooLong } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
-import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
+import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
@@ -19,7 +19,7 @@ interface WriteTransactionOptions {
 }
 
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
-export class WriteTransaction implements OpenTransaction {
+export class WriteTransaction {
   /** The error for further statements, after the end. */
   private over?: Error;
   /** The result of `rollback`. */
@@ -46,6 +46,7 @@ export class WriteTransaction implements OpenTransaction {
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
   }
 
+  /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
     if (this.over !== undefined) throw this.over;
     if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK would undo writes of others; use OR ABORT');
@@ -59,6 +60,7 @@ export class WriteTransaction implements OpenTransaction {
     }
   }
 
+  /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
@@ -68,6 +70,11 @@ export class WriteTransaction implements OpenTransaction {
     return inSpan('commit', (span) => this.shareCommit(span));
   }
 
+  /**
+   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
+   * only then may the caller act on it.
+   * @throws the error of the commit of this data; then results of this transaction are invalid
+   */
   rollback(): Promise<void> {
     if (this.over === undefined) this.undo(TRANSACTION_ENDED);
     return this.settled;

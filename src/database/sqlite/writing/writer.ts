@@ -3,7 +3,7 @@ import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type ConnectionUsage, repeatAfter } from '../../engine.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
-import { type OpenTransaction, retryDelay, type SqliteConnection, type StatementResult } from '../sqlite-connection.js';
+import { retryDelay, type SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommit } from './group-commit.js';
@@ -73,14 +73,14 @@ export class Writer {
    * @throws SqliteError
    */
   run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
-    const work = (transaction: OpenTransaction): StatementResult => transaction.run(sql, parameters);
+    const work = (transaction: WriteTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
     return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
   }
 
   /** @param isSingle whether `work` runs one statement */
   async transaction<T>(
-    work: (transaction: OpenTransaction) => T | Promise<T>,
+    work: (transaction: WriteTransaction) => T | Promise<T>,
     reclaimsSpace: boolean,
     isSingle = false,
   ): Promise<T> {
@@ -100,7 +100,7 @@ export class Writer {
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
-  begin(reclaimsSpace: boolean, isSingle = false): Promise<OpenTransaction> {
+  begin(reclaimsSpace: boolean, isSingle = false): Promise<WriteTransaction> {
     return new Promise((resolve, reject) => {
       const { group, connection, endSlot } = this;
       const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
