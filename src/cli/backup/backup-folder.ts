@@ -12,7 +12,7 @@ import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkCopy } from './check-copy.js';
-import { copy, pack } from './copy.js';
+import { copyDatabase, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
 export interface BackupFolder {
@@ -81,9 +81,9 @@ async function addBackup(
     draftFolder = await mkdtemp(join(folder.path, DRAFT));
     const time = Date.now();
     const draft = join(draftFolder, 'draft.sqlite');
-    await copy(database, draft, interrupt);
+    await copyDatabase(database, draft, interrupt);
     const trial = join(draftFolder, 'trial.sqlite');
-    await copy(draft, trial, interrupt);
+    await copyDatabase(draft, trial, interrupt);
     const { recordCheck } = folder;
     const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
     interrupt.throwIfAborted();

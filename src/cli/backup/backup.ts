@@ -13,7 +13,7 @@ import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
-import { copy, pack } from './copy.js';
+import { copyDatabase, pack } from './copy.js';
 import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
@@ -48,7 +48,7 @@ async function makeDraft(
   draft: string,
   interrupt: AbortSignal,
 ): Promise<FileReport['counts']> {
-  await copy(path, draft, interrupt);
+  await copyDatabase(path, draft, interrupt);
   const { errors, drifts, counts, migrations } = await checkFile(draft);
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);

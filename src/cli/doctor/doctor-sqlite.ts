@@ -54,11 +54,7 @@ function folderWritable(path: string): string {
     return folderOf(path);
   } catch (error) {
     const folder = folderOf(path);
-    const { message } = error as Error;
-    const problem = fileProblem(folder, error);
-    const isKnown = problem !== message;
-    const reason = isKnown ? `: ${problem}` : ` (${message}): give the user of the service the right to`;
-    throw new Error(`${folder} cannot be written${reason}`, { cause: error });
+    throw new Error(`${folder} cannot be written: ${fileProblem(folder, error)}`, { cause: error });
   }
 }
 
