@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JWTPayload } from 'jose';
-import { DataSource } from 'typeorm';
-import { type Sql, transaction } from '../database/engine.js';
+import type { DataSource } from 'typeorm';
+import { transaction } from '../database/engine.js';
 import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
 
 /** Seconds by which clocks may differ. */
@@ -16,13 +16,12 @@ export interface Revocation {
   readonly value: string;
   /** Absent: of any issuer. */
   readonly issuer?: string;
-  /** Seconds from now until all tokens that are valid now have expired; then the row is deleted. */
+  /** Seconds from now until all tokens that are valid now have expired; then the row may be deleted. */
   readonly lifetime: number;
 }
 
-type Row = PolledRow<'claim' | 'value' | 'issuer' | 'revoked' | 'expires'>;
+type Row = PolledRow<'claim' | 'value' | 'issuer' | 'revoked'>;
 
-const seconds = (): number => Math.floor(Date.now() / 1000);
 const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
 
 /** The revoked tokens of the table `revoked_tokens`. During an outage of the database, the last rows stay in force. */
@@ -32,17 +31,14 @@ export class RevokedTokens implements OnModuleInit {
   /** The times of revocation in seconds, by claim, value and issuer. */
   private times: ReadonlyMap<string, number> = new Map();
 
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly polled: PolledTables,
-  ) {}
+  constructor(private readonly polled: PolledTables) {}
 
   /** Every process reads a changed table within 5 s. */
   async onModuleInit(): Promise<void> {
     await this.polled.watch({
       name: 'revoked_tokens',
-      columns: ['claim', 'value', 'issuer', 'revoked', 'expires'],
-      onRead: (rows, isChanged) => this.read(rows, isChanged),
+      columns: ['claim', 'value', 'issuer', 'revoked'],
+      onRead: (rows, isChanged) => (isChanged ? this.read(rows) : undefined),
     });
   }
 
@@ -55,29 +51,22 @@ export class RevokedTokens implements OnModuleInit {
     });
   }
 
-  private async read(rows: readonly Row[], isChanged: boolean): Promise<void> {
-    if (isChanged) {
-      this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const));
-      this.onChange();
-    }
-    if (rows.some(({ expires }) => Number(expires) < seconds())) await this.prune();
-  }
-
-  private async prune(): Promise<void> {
-    const remove = (sql: Sql): Promise<unknown> => sql.sql`DELETE FROM revoked_tokens WHERE expires < ${seconds()}`;
-    await transaction(this.dataSource, remove, { reclaimsSpace: true });
+  private read(rows: readonly Row[]): void {
+    this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const));
+    this.onChange();
   }
 }
 
 /**
- * Stores a revocation; a repeated revocation counts from now.
+ * Stores a revocation, and deletes those that are no longer needed. A repeated revocation counts from now.
  * @throws {Error} when the table is full
  */
 export async function revoke(dataSource: DataSource, revocation: Revocation): Promise<void> {
   const { claim, value, issuer = '', lifetime } = revocation;
-  const now = seconds();
+  const now = Math.floor(Date.now() / 1000);
   const expires = now + lifetime + 2 * CLOCK_SKEW;
   await transaction(dataSource, async (sql) => {
+    await sql.sql`DELETE FROM revoked_tokens WHERE expires < ${now}`;
     const [count] = await sql.sql<{ rows: number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
     if (count!.rows >= MOST_ROWS) {
       throw new Error(`There are ${MOST_ROWS} revocations, which is the maximum: change the key of the tokens instead`);

@@ -1,5 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JwtModuleOptions } from '@nestjs/jwt';
 import type { CryptoKey, JWTHeaderParameters } from 'jose';
@@ -37,11 +37,14 @@ export function developmentSecretFile({ database: { url } }: Config): string {
 }
 
 function developmentSecret(file: string): string {
-  try {
-    return secretIn(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  if (!existsSync(file)) makeSecret(file);
+  const secret = readFileSync(file, 'utf8');
+  const { length } = Buffer.from(secret);
+  if (length < 32) throw new ConfigError([`the secret in ${file} has ${length} bytes, not 32: remove the file`]);
+  return secret;
+}
+
+function makeSecret(file: string): void {
   makePrivateFolder(dirname(file));
   // Written to a draft and linked, so that two processes that start together read the same complete secret.
   const draft = `${file}.${process.pid}`;
@@ -54,13 +57,4 @@ function developmentSecret(file: string): string {
   } finally {
     rmSync(draft, { force: true });
   }
-  return secretIn(file);
-}
-
-/** @throws {ConfigError} for a secret that was cut short */
-function secretIn(file: string): string {
-  const secret = readFileSync(file, 'utf8');
-  const { length } = Buffer.from(secret);
-  if (length < 32) throw new ConfigError([`the secret in ${file} has ${length} bytes, not 32: remove the file`]);
-  return secret;
 }

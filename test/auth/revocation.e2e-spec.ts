@@ -71,7 +71,7 @@ describe('cli revoke', () => {
     expect(await revoke(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('either --jti or --sub') });
   });
 
-  it('the service deletes a revocation when all tokens of its time have expired', async () => {
+  it('a revocation is deleted with the next one when all tokens of its time have expired', async () => {
     const dataSource = service.app.get<DataSource>(getDataSourceToken(), { strict: false });
     await revoke('--jti', 'pruned');
     const count = async (): Promise<number> => {
@@ -80,7 +80,7 @@ describe('cli revoke', () => {
     };
     expect(await count()).toBe(1);
     await transaction(dataSource, (sql) => sql.sql`UPDATE revoked_tokens SET expires = 1 WHERE value = 'pruned'`);
-    for (const end = performance.now() + REACH; performance.now() < end && (await count()) > 0;) await sleep(100);
+    await revoke('--jti', 'next');
     expect(await count()).toBe(0);
   });
 });

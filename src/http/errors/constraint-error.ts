@@ -1,41 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConstraintViolation, ViolationKind } from '../../database/constraint-violation.js';
 import { RawBody } from '../body/raw-body.js';
-import { ApiError, STORAGE_FULL } from './api-error.js';
-
-interface Rejection {
-  readonly status: 400 | 409 | 507;
-  readonly errorCode: string;
-  readonly message: string;
-  /** The message of the error detail, if the property is known. */
-  readonly detail?: string;
-}
+import { ApiError, type ApiErrorOptions, STORAGE_FULL } from './api-error.js';
 
 type RejectionKind = Exclude<ViolationKind, 'foreign key' | 'unique'> | 'missing parent';
-
-const INVALID_VALUE: Rejection = {
-  status: 400,
-  errorCode: 'INVALID_REQUEST',
-  message: 'A value of the request is not one that can be stored',
-  detail: 'is not a value that can be stored',
-};
-
-const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
-  referenced: {
-    status: 409,
-    errorCode: 'STILL_REFERENCED',
-    message: 'Other records refer to this one; delete or change them first',
-  },
-  'missing parent': {
-    status: 400,
-    errorCode: 'REFERENCE_NOT_FOUND',
-    message: 'The request refers to a record that does not exist',
-    detail: 'refers to a record that does not exist',
-  },
-  rule: INVALID_VALUE,
-  value: INVALID_VALUE,
-  capacity: { status: 507, errorCode: 'STORAGE_FULL', message: STORAGE_FULL },
-};
 
 /**
  * The response to a statement that the database has rejected. It names no tables, columns or SQL.
@@ -80,11 +48,23 @@ function rejectionKind(
 
 /** The error for a kind of violation, with the property of the body if it is known. */
 export function rejection(kind: RejectionKind, property?: string): ApiError {
-  const { status, errorCode, message, detail } = REJECTIONS[kind];
-  const isKnown = detail !== undefined && property !== undefined;
-  return new ApiError(status, errorCode, message, {
-    details: isKnown ? [{ pointer: `/${property}`, message: detail }] : undefined,
-  });
+  const at = (message: string): ApiErrorOptions =>
+    property === undefined ? {} : { details: [{ pointer: `/${property}`, message }] };
+  switch (kind) {
+    case 'capacity':
+      return new ApiError(507, 'STORAGE_FULL', STORAGE_FULL);
+    case 'referenced':
+      return new ApiError(409, 'STILL_REFERENCED', 'Other records refer to this one; delete or change them first');
+    case 'missing parent': {
+      const text = 'to a record that does not exist';
+      return new ApiError(400, 'REFERENCE_NOT_FOUND', `The request refers ${text}`, at(`refers ${text}`));
+    }
+    case 'rule':
+    case 'value': {
+      const text = 'is not a value that can be stored';
+      return new ApiError(400, 'INVALID_REQUEST', 'A value of the request is not one that can be stored', at(text));
+    }
+  }
 }
 
 /** Tells whether the rejected value is a path parameter: then no record can have it as its key. */
