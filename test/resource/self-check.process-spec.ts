@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
@@ -28,14 +28,17 @@ const at = (...names: string[]): string => join(folder, ...names);
 const allocated = (name: string): number => statSync(at(name)).blocks * 512;
 
 describe('the disk reserve', () => {
-  it('is space within the files of the database while the service runs', async () => {
+  it('is space within the files of the database while the service runs, and a separate file while it does not', async () => {
+    writeFileSync(at('cookies.sqlite-reserve'), 'short');
     for (let start = 0; start < 2; start++) {
       const service = await ServiceProcess.start(folder);
       expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect(existsSync(at('cookies.sqlite-reserve'))).toBe(false);
       expect(allocated('cookies.sqlite-wal')).toBeGreaterThan(RESERVE);
       const pages = inDatabase(folder, (database) => database.pragma('page_count', { simple: true })) as number;
       expect(allocated('cookies.sqlite')).toBeGreaterThanOrEqual(pages * PAGE);
       expect(await service.end()).toBe(0);
+      expect(allocated('cookies.sqlite-reserve')).toBeGreaterThan(RESERVE);
     }
   });
 });

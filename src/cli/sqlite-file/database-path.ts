@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js';
 import { Failure } from '../command-errors.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
-export const BESIDE = ['-journal', '-wal', '-shm'] as const;
+export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
 /** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {

@@ -114,6 +114,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       createPrivately(path);
       // SQLite would open a read-only file.
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+      DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.file = new DatabaseFile(path);
@@ -142,6 +143,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
+    this.reserve.keep();
     this.writing.close();
     this.reserve.close();
     this.file.close();

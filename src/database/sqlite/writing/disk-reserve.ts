@@ -1,4 +1,4 @@
-import { fstatSync, ftruncateSync, statfsSync, writeSync } from 'node:fs';
+import { existsSync, fstatSync, ftruncateSync, linkSync, realpathSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
@@ -16,6 +16,9 @@ const WAL_INDEX = 8;
 // Bytes; https://sqlite.org/walformat.html, section 2.
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
+
+/** Suffix of the file that keeps the space while no process has the database open, because SQLite removes the WAL. */
+const WHILE_CLOSED = '-reserve';
 
 const ZEROS = Buffer.alloc(64 * 1024);
 
@@ -56,6 +59,11 @@ export class DiskReserve {
   /** Size of the WAL in bytes. */
   get size(): number {
     return WAL_HEADER + this.frames * (FRAME_HEADER + this.pageSize);
+  }
+
+  /** Frees the space of `keep`. Call it before SQLite opens the database, which needs some of it. */
+  static release(path: string): void {
+    if (existsSync(path)) rmSync(`${realpathSync(path)}${WHILE_CLOSED}`, { force: true });
   }
 
   /** @throws SqliteError */
@@ -104,8 +112,24 @@ export class DiskReserve {
     }
   }
 
+  /** Keeps the space while no process has the database open. Call it before the connections close. */
+  keep(): void {
+    const { path, wal } = this.file;
+    if (this.walSize < this.size) return;
+    try {
+      DiskReserve.release(path);
+      linkSync(wal.path, `${path}${WHILE_CLOSED}`);
+    } catch {
+      // The file system has no hard links.
+      return;
+    }
+  }
+
+  /** Call it after the connections have been closed. */
   close(): void {
     this.missing.close();
+    // SQLite keeps the WAL while another process has the database open.
+    if (existsSync(this.file.wal.path)) DiskReserve.release(this.file.path);
   }
 
   private get walSize(): number {
