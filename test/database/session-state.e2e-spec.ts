@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { DataSource } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
@@ -87,10 +88,22 @@ describePostgres('the shared connections on PostgreSQL', () => {
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('stream no rows, as on SQLite, and read no integer beyond 2^53 - 1', async () => {
+  it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
     const runner = dataSource.createQueryRunner();
-    await expect(runner.stream('SELECT 1 AS one')).rejects.toThrow('read them in pages');
-    await expect(runner.query('SELECT 9007199254740999::bigint')).rejects.toBeInstanceOf(UnsafeIntegerError);
+    const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';
+    const rows: unknown[] = [];
+    for await (const row of await runner.stream(numbers, ['9007199254740991'])) rows.push(row);
+    expect(rows).toEqual([{ n: 9007199254740990 }, { n: 9007199254740991 }]);
+    const onError = new Promise<Error>((resolve) => {
+      void runner.stream(numbers, ['9007199254740999'], undefined, resolve).then((stream) => stream.resume());
+    });
+    expect(await onError).toBeInstanceOf(UnsafeIntegerError);
     await runner.release();
+    const other = dataSource.createQueryRunner();
+    const ended = await other.stream('SELECT 1 AS one');
+    ended.resume();
+    await once(ended, 'end');
+    await expect(other.query('SELECT 9007199254740999::bigint')).rejects.toBeInstanceOf(UnsafeIntegerError);
+    await other.release();
   });
 });

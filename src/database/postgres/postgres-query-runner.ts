@@ -1,12 +1,7 @@
-import {
-  QueryFailedError,
-  QueryResult,
-  QueryRunnerAlreadyReleasedError,
-  type Table,
-  type TableColumn,
-  TypeORMError,
-} from 'typeorm';
+import { pipeline, Transform, type TransformCallback } from 'node:stream';
+import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError, type Table, type TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
+import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
@@ -65,9 +60,26 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return result;
   }
 
-  /** @throws {TypeORMError} */
-  override stream(): Promise<never> {
-    return Promise.reject(new TypeORMError('Rows cannot be streamed, as on SQLite: read them in pages'));
+  /**
+   * Streams rows with `pg-query-stream`.
+   * @throws {UnsafeIntegerError} as the error of the stream
+   */
+  override async stream(
+    sql: string,
+    parameters?: unknown[],
+    onEnd?: () => void,
+    onError?: (error: Error) => void,
+  ): Promise<ReadStream> {
+    const rows = await super.stream(sql, parameters);
+    const { client } = this;
+    client!.isStreaming = true;
+    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
+    client!.once('drain', () => (client!.isStreaming = false));
+    const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
+    pipeline(rows, checked, () => undefined);
+    if (onEnd) checked.on('end', onEnd);
+    if (onError) checked.on('error', onError);
+    return checked as unknown as ReadStream;
   }
 
   /** Waits for the statements in flight, which would otherwise run on the connection of the next caller. */
@@ -166,6 +178,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // The lock belongs to the transaction, because a pooler gives the session to others.
     return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
+}
+
+function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCallback): void {
+  const unsafe = Object.values(row).find((value): value is Error => value instanceof UnsafeIntegerError);
+  if (unsafe) done(unsafe);
+  else done(null, row);
 }
 
 /** Tells whether a change of a column converts its values. Enums, arrays and computed columns are left to TypeORM. */

@@ -40,17 +40,6 @@ pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
 
-/** Parses 64-bit integers to numbers, as SQLite returns them. */
-function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  return oid === INT8 ? toSafeInteger : pg.types.getTypeParser(oid, format);
-}
-
-function toSafeInteger(digits: string): number {
-  const value = Number(digits);
-  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(digits);
-  return value;
-}
-
 /** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -66,6 +55,8 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
+  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
+  isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
   private unconfirmed = false;
@@ -81,7 +72,7 @@ export class PostgresClient extends pg.Client {
       ...target,
       password: config.password,
       connectionTimeoutMillis: config.connectTimeout,
-      types: { getTypeParser: typeParser },
+      types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
     });
     this.target = target;
     this.generation = hosts.generation;
@@ -109,6 +100,20 @@ export class PostgresClient extends pg.Client {
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
+
+  /** Parses 64-bit integers to numbers, as SQLite returns them. */
+  private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+    return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
+  }
+
+  /** @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value */
+  private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
+    const value = Number(digits);
+    if (Number.isSafeInteger(value)) return value;
+    const error = new UnsafeIntegerError(digits);
+    if (!this.isStreaming) throw error;
+    return error;
+  };
 
   /**
    * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only
