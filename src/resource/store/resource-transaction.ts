@@ -100,10 +100,14 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     try {
       await this.insertAll(records, versions);
     } catch (error) {
-      if (!(error instanceof RejectedRecordError)) throw error;
+      if (!(error instanceof HttpException) || error instanceof StorageFullError) throw error;
       // The rule has checked all records together. Now it checks them one by one, to find the rejected record.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
-      for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
+      for (const [index, record] of records.entries()) {
+        await this.create(record).catch((reason: unknown) => {
+          throw reason instanceof HttpException ? new RejectedRecordError(index, reason) : reason;
+        });
+      }
     }
   }
 
@@ -155,24 +159,15 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return new StorageFullError(this.storage.resource);
   }
 
-  /**
-   * Inserts records in as few statements as possible, then checks the rule of the resource.
-   * @param first index of the first record, for the error of the rule
-   */
-  private async insertAll(
-    records: readonly NewRecord<Entity>[],
-    versions: readonly Version[],
-    first = 0,
-  ): Promise<void> {
+  /** Inserts records in as few statements as possible, then checks the rule of the resource. */
+  private async insertAll(records: readonly NewRecord<Entity>[], versions: readonly Version[]): Promise<void> {
     const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
     const stored: StoredRecord<Entity>[] = [];
     for (let start = 0; start < records.length; start += size) {
       const creations = records.slice(start, start + size).map((values) => ({ values }));
       stored.push(...(await this.insert(creations, versions.slice(start, start + size))));
     }
-    await this.checkRule(stored.map(({ record }) => ({ after: record }))).catch((error: unknown) => {
-      throw error instanceof HttpException ? new RejectedRecordError(first, error) : error;
-    });
+    await this.checkRule(stored.map(({ record }) => ({ after: record })));
   }
 
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
