@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.js';
 import { RESOURCES } from '../../features.js';
 import { wholeArray } from '../../resource/lists/json-array.js';
 import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-entity.js';
+import type { JsonPage } from '../../resource/store/resource-snapshot.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
@@ -51,9 +52,9 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const { plural, pluralText } = resource.name;
     const progress = new Progress('Checked', pluralText);
     let checked = 0;
-    for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
+    for await (const page of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();
-      const records = recordsIn(file, chunks, plural);
+      const records = recordsIn(file, page, plural);
       for (const record of records) {
         await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
           if (!(error instanceof BrokenLineError)) throw error;
@@ -74,8 +75,8 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
  * and any text in the columns of numbers and dates.
  * @throws {Failure}
  */
-function recordsIn(file: string, chunks: readonly Buffer[], plural: string): PublicRecord<AnyResourceEntity>[] {
-  const json = wholeArray(chunks);
+function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<AnyResourceEntity>[] {
+  const json = wholeArray(page);
   if (!isUtf8(json)) throw unreadable(file, plural, 'they have text that is not in UTF-8');
   try {
     return JSON.parse(json.toString()) as PublicRecord<AnyResourceEntity>[];

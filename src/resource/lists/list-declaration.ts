@@ -147,11 +147,10 @@ export function checkLists(name: ResourceName, table: ResourceTable): void {
 }
 
 function checkType(table: ResourceTable, property: string, type: ValueType): void {
-  const { kind, isSinglePrecision } = table.column(property);
+  const { kind } = table.column(property);
   const [wanted, name] = COLUMNS[type];
-  if (kind === wanted && !isSinglePrecision) return;
-  const found = isSinglePrecision ? 'real' : kind;
+  if (kind === wanted) return;
   throw new Error(
-    `The list of ${table.name} has ${property} as ${type}, which needs a column of ${name}, and not ${found}`,
+    `The list of ${table.name} has ${property} as ${type}, which needs a column of ${name}, and not ${kind}`,
   );
 }

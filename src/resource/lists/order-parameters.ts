@@ -129,10 +129,8 @@ const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   'date-time': isStoredMoment,
 };
 
-/** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. The engine checks the day. */
+/** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. */
 function isStoredMoment(value: unknown): boolean {
-  if (typeof value !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}(?:\.[0-9]{1,6})?$/.test(value)) return false;
-  const seconds = value.slice(0, 19).replace(' ', 'T');
-  const moment = new Date(`${seconds}Z`);
-  return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(seconds) && !value.startsWith('0000');
+  if (typeof value !== 'string' || !/^.{10} .{8}(?:\.[0-9]{1,6})?$/.test(value)) return false;
+  return PARSERS['date-time'](`${value.slice(0, 19).replace(' ', 'T')}Z`) !== undefined;
 }

@@ -13,8 +13,6 @@ export interface RecordColumn {
   readonly metadata: ColumnMetadata;
   /** The value of a new record without the property. */
   readonly initial: () => unknown;
-  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; floats of SQLite have 8 bytes. */
-  readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
   /** SQL expression for the value in a cursor, and the parameter that converts it back. */
@@ -30,12 +28,11 @@ interface JsonExpression {
   readonly isQuoted: boolean;
 }
 
-/** Kinds of columns by their type names in the drivers. */
+/** Kinds of columns by their type names in the drivers; `real` is missing, because it has other values on each engine. */
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   integer: 'integer',
   bigint: 'integer',
   smallint: 'integer',
-  real: 'real',
   'double precision': 'real',
   decimal: 'decimal',
   numeric: 'decimal',
@@ -94,7 +91,6 @@ function recordColumn(
     placeholder,
     json: isNullable ? nullableJson(name, json) : json,
     initial: initialOf(entity, metadata, kind, scale),
-    isSinglePrecision: driver.normalizeType(metadata) === 'real',
     cursorValue: kind === 'date' ? dialect.exactDate(name) : (text ?? name),
     cursorPlaceholder: kind === 'date' ? dialect.dateOfExact('?') : placeholder,
   };
@@ -143,18 +139,14 @@ function columnKindOf({ driver }: DataSource, entity: EntityMetadata, column: Co
     const name = typeof type === 'function' ? type.name : type;
     throw unsupported(entity, `${property} is ${name}, and must be one of ${Object.keys(KINDS).join(', ')}`);
   }
-  if (transformer !== undefined) throw unsupported(entity, `${property} has a transformer, which no engine can run`);
-  if (propertyPath !== property) {
-    const how = column.relationMetadata ? 'has no property of its own: add one with @References' : 'is embedded';
-    throw unsupported(entity, `${propertyPath} ${how}`);
-  }
-  if (!column.isSelect || column.isVirtualProperty) {
-    throw unsupported(entity, `${property} is not selected, or computed, and records have every column`);
+  const isMadeByTypeOrm =
+    transformer !== undefined || column.isVirtualProperty || column.isDeleteDate || column.isVersion;
+  if (isMadeByTypeOrm || propertyPath !== property || !column.isSelect) {
+    const rule =
+      'a plain @Column that is selected, has no transformer and is not embedded; a relation needs @References';
+    throw unsupported(entity, `${propertyPath} must be ${rule}`);
   }
   if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that the SQL uses`);
-  if (column.isDeleteDate || column.isVersion) {
-    throw unsupported(entity, `${property} gets its value from TypeORM: use @Column, and let the service set it`);
-  }
   return kind;
 }
 

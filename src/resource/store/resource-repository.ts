@@ -13,7 +13,7 @@ import {
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
-import type { Id, IdKind } from '../id-kinds.js';
+import type { Id } from '../id-kinds.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type { NewRecord, PublicRecord, Change, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
@@ -65,7 +65,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     private readonly rule?: Rule<Entity>,
     private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<AnyResourceEntity>)),
   ) {
-    if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
+    if (name.ids !== this.table.ids) {
+      throw new Error(`The ResourceName and the entity of ${name.plural} have different kinds of ids`);
+    }
     counter.layout = this.table.layout;
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
@@ -214,11 +216,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     const records = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
     return ids.map((id) => records.get(id));
   }
-}
-
-function wrongKind({ plural, ids }: ResourceName, { columnType }: IdKind): string {
-  const right = columnType === 'uuid' ? 'UUID_IDS' : 'INTEGER_IDS';
-  return `The name of ${plural} says that ids are ${ids.columnType}, and its entity has ${columnType}: give new ResourceName(...) ${right}`;
 }
 
 /**

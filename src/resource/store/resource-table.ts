@@ -107,12 +107,10 @@ export class ResourceTable {
   }
 
   /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-  private sortProblem({ property, kind, isSinglePrecision }: RecordColumn): string | undefined {
+  private sortProblem({ property, kind }: RecordColumn): string | undefined {
     if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
       return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
     }
-    if (isSinglePrecision)
-      return `${property} is real, which has other values on each engine: make it double precision`;
     if (property === 'id' || this.hasIndex(property, 'id')) return undefined;
     const columns = `['${property}', 'id']`;
     return (

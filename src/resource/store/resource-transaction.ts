@@ -103,7 +103,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       // All records were inserted and checked together. One by one, the rejected record is found.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) {
-        await this.insertAll([record], [versions[index]!]).catch((reason: unknown) => {
+        await this.create(record).catch((reason: unknown) => {
           throw isRejection(reason) ? new RejectedRecordError(index, reason) : reason;
         });
       }
@@ -262,7 +262,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
 /** Tells whether a constraint or a rule has rejected a record. */
 const isRejection = (error: unknown): error is Error =>
-  error instanceof QueryFailedError || error instanceof HttpException;
+  error instanceof QueryFailedError || (error instanceof HttpException && !(error instanceof StorageFullError));
 
 function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
