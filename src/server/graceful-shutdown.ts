@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from '../config/config.js';
 import { type Connections, connectionsOf } from '../http/connections/connections.js';
 import { Health } from '../management/health.js';
-import { Shutdown, threadPoolRequests } from './shutdown.js';
+import { Shutdown } from './shutdown.js';
 
 /** Milliseconds in which idle connections stay open, so that requests in transit still get a response. */
 const IDLE_GRACE = 500;
@@ -43,8 +43,6 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
     await steps?.requestsFinished();
     shutdown.step = 'closing the modules, the database and the management server';
     await app.close();
-    shutdown.step = 'waiting for file operations and DNS lookups';
-    while (threadPoolRequests().length > 0) await sleep(POLL);
   };
   const shutdown = new Shutdown(stop, shutdownDelay + shutdownTimeout + CLOSE_TIMEOUT, logger);
   const { onSignal, onError } = shutdown;

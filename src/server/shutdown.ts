@@ -1,7 +1,5 @@
-import { closeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { standardOutput } from '../logging/standard-output.js';
 
 /** Stops the process once, and exits. A stop that fails or takes too long exits with 1. */
 export class Shutdown {
@@ -22,9 +20,7 @@ export class Shutdown {
 
   /** Listener of SIGTERM, SIGINT and SIGHUP: stops with exit code 0. A second signal exits immediately with 1. */
   readonly onSignal = (signal: NodeJS.Signals): void => {
-    if (this.hasBegun) exitWithError();
-    // Node 20 aborts at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
-    if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+    if (this.hasBegun) process.exit(1);
     this.begin(signal, 0);
   };
 
@@ -51,30 +47,14 @@ export class Shutdown {
       },
       (error: unknown) => {
         console.error(error);
-        exitWithError();
+        process.exit(1);
       },
     );
   }
 
   private giveUp(): never {
-    const counts = new Map<string, number>();
-    for (const name of process.getActiveResourcesInfo()) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const open = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+    const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
     console.error(`The service did not stop within ${this.timeout} ms. It was ${this.step}; still open: ${open}`);
-    exitWithError();
+    process.exit(1);
   }
-}
-
-/** Exits with code 1, or by SIGKILL if `process.exit` would wait for a thread that may never finish. */
-function exitWithError(): never {
-  if (threadPoolRequests().length > 0) {
-    standardOutput().finish();
-    process.kill(process.pid, 'SIGKILL');
-  }
-  process.exit(1);
-}
-
-/** Operations in libuv's thread pool without a time-out; `process.exit` waits for them. */
-export function threadPoolRequests(): string[] {
-  return process.getActiveResourcesInfo().filter((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }

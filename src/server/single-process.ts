@@ -3,18 +3,17 @@ import type { Config } from '../config/config.js';
 import { ManagementServer } from '../management/management-server.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
-import { hasSocket, SYSTEMD_SOCKET } from './systemd-socket.js';
+
+/** The first descriptor that systemd passes (sd_listen_fds(3)). */
+const SYSTEMD_SOCKET = 3;
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
-  const socket = hasSocket() ? { fd: SYSTEMD_SOCKET } : {};
-  // Process 1 of a container ignores a signal without a listener, also while it waits for a lock or a server.
-  const exit = (): never => process.exit(143);
-  if (process.pid === 1) process.on('SIGTERM', exit);
   const app = await createApp(config);
-  process.off('SIGTERM', exit);
   shutDownOnSignals(app, config);
   const { host, port } = config;
-  await app.listen({ host, port, ...socket });
+  // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process
+  const hasSocket = process.env['LISTEN_PID'] === String(process.pid);
+  await app.listen({ host, port, ...(hasSocket && { fd: SYSTEMD_SOCKET }) });
   await logStartupBanner(app, config, app.get(ManagementServer, { strict: false }).url);
 }

@@ -1,7 +1,6 @@
 import type { Worker } from 'node:cluster';
 import { createApp } from '../app.js';
 import { Config } from '../config/config.js';
-import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
@@ -16,18 +15,18 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
   standardOutput(WORKER_LOG);
   const own = shareOf(config, id);
   const app = await createApp(own);
-  const metrics = () => app.get(Metrics, { strict: false }).registry.getMetricsAsJSON();
+  const { registry } = app.get(Metrics, { strict: false });
+  const reportMetrics = async (): Promise<unknown> => primary.ask('metrics', await registry.getMetricsAsJSON());
   const primary = new WorkerChannel(self, {
     liveness: () => true,
     readiness: () => app.get(Health, { strict: false }).readiness(),
-    metrics,
+    metrics: reportMetrics,
     banner: (managementUrl) => logStartupBanner(app, own, String(managementUrl)),
   });
-  await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => void primary.ask('logLevel', logLevel));
   shutDownOnSignals(app, own, {
     // The reply arrives after all connections for this worker. Later connections go to other workers.
     portClosed: () => primary.ask('portClosed'),
-    requestsFinished: async () => primary.ask('metrics', await metrics()),
+    requestsFinished: reportMetrics,
   });
   await app.listen({ host: own.host, port: own.port });
   void primary.ask('serving');

@@ -1,8 +1,20 @@
-import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import { addGauge } from '../management/add-gauge.js';
 import type { Managed, Readiness } from '../management/management-routes.js';
-import { type MetricValues, sumMetrics } from '../management/metric-sums.js';
 import type { WorkerProcess } from './worker-process.js';
+
+/** A value of a metric with its exemplar, which prom-client does not declare. */
+type Value = MetricValue<string> & { readonly metricName?: string; exemplar?: object | null };
+
+/** A metric as `getMetricsAsJSON` of prom-client returns it. */
+export type MetricValues = MetricObjectWithValues<Value>;
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
@@ -34,6 +46,8 @@ export class WorkersManagement implements Managed {
 
   /** The readiness of the first worker that is not ready; if all are ready, of the first worker. */
   async readiness(): Promise<Readiness> {
+    const readinessOf = async ({ channel, name }: WorkerProcess): Promise<Readiness> =>
+      ((await channel.ask('readiness')) as Readiness | undefined) ?? notReady(`${name} does not respond`);
     const all = await Promise.all(this.serving.map(readinessOf));
     const reason = this.isStopping ? 'the service is shutting down' : 'no worker serves';
     return all.find(({ ready }) => !ready) ?? all[0] ?? notReady(reason);
@@ -41,28 +55,39 @@ export class WorkersManagement implements Managed {
 
   /** The metrics of all processes. A worker that does not reply is counted with its last report. */
   async metrics(): Promise<Registry> {
-    const update = async (worker: WorkerProcess): Promise<void> => {
-      const metrics = (await worker.channel.ask('metrics')) as MetricValues[] | undefined;
-      // A worker that closed its port meanwhile sends a final report, which is newer.
-      if (worker.isServing) worker.metrics = metrics ?? worker.metrics;
-    };
-    await Promise.all(this.serving.map(update));
-    const own = await this.own.getMetricsAsJSON();
-    return sumMetrics([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]);
+    await Promise.all(this.serving.map(({ channel }) => channel.ask('metrics')));
+    const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
+    return sumOf([...this.endedCounts, ...[...this.workers].flatMap(({ metrics }) => metrics), ...own]);
   }
 
   /** Adds the counters of a worker that has ended. */
   keepCounts({ metrics }: WorkerProcess): void {
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-    this.endedCounts = sumMetrics([this.endedCounts, counts]).getMetricsAsArray() as unknown as MetricValues[];
+    this.endedCounts = valuesOf(sumOf([...this.endedCounts, ...counts]));
   }
-}
-
-async function readinessOf({ channel, name }: WorkerProcess): Promise<Readiness> {
-  const readiness = (await channel.ask('readiness')) as Readiness | undefined;
-  return readiness ?? notReady(`${name} does not respond`);
 }
 
 function notReady(running: string): Readiness {
   return { ready: false, checks: { running, database: 'not known', migrations: 'not known', storage: 'not known' } };
 }
+
+/**
+ * Adds up the metrics of several processes. Averages become the maximum, since a mean hides a blocked process; metrics
+ * that prom-client would omit become the minimum. A bucket has the exemplar of one process, which prom-client leaves out.
+ */
+function sumOf(metrics: readonly MetricValues[]): Registry {
+  const keyOf = ({ metricName, labels }: Value): string => JSON.stringify([metricName, labels]);
+  const exemplars = new Map<string, object>();
+  for (const metric of metrics) {
+    if (metric.aggregator === 'average') metric.aggregator = 'max';
+    if (metric.aggregator === 'omit') metric.aggregator = 'min';
+    for (const value of metric.values) if (value.exemplar) exemplars.set(keyOf(value), value.exemplar);
+  }
+  const sums: Registry = AggregatorRegistry.aggregate([metrics as MetricValues[]]);
+  if (exemplars.size === 0) return sums;
+  for (const value of valuesOf(sums).flatMap(({ values }) => values)) value.exemplar = exemplars.get(keyOf(value));
+  return sums;
+}
+
+/** The metrics of a sum, which have their values as properties. */
+const valuesOf = (sums: Registry) => sums.getMetricsAsArray() as unknown as MetricValues[];

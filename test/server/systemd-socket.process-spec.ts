@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { hasSocket } from '../../src/server/systemd-socket.js';
 import { environmentIn, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
@@ -15,13 +14,6 @@ const SUPERVISOR = `
   while [ ! -e stop ]; do
     sh -c 'echo $$ > pid; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" "$1"' "$0" "$1"
   done`;
-
-/** Runs a program with LISTEN_PID, as systemd sets it. */
-const activated = (sockets: number): string[] => [
-  'sh',
-  '-c',
-  `export LISTEN_PID=$$ LISTEN_FDS=${sockets}; exec "$0" "$@"`,
-];
 
 describe('a socket of systemd', () => {
   let supervisor: ChildProcess | undefined;
@@ -87,24 +79,9 @@ describe('a socket of systemd', () => {
     expect(await once(supervisor!, 'exit')).toEqual([0, null]);
   });
 
-  it.each([
-    [{}, 2, 'systemd has passed 2 sockets (LISTEN_FDS), and the service takes one'],
-    [{ WORKERS: '2' }, 1, 'WORKERS does not work with a socket of systemd'],
-  ])('stops the start with %j and LISTEN_FDS=%i, with the reason', async (environment, sockets, message) => {
-    const folder = temporaryFolder();
-    await using service = ServiceProcess.spawn(folder, environment, { through: activated(sockets) });
-    expect(await service.exit()).toBe(1);
-    expect(readdirSync(folder)).toEqual([]);
-    expect(service.output).toContain(`The configuration is wrong:\n  - ${message}`);
-    expect(service.output).not.toMatch(/^ +at /m);
-  });
-
-  it('is not taken from the variables of a parent process', () => {
-    Object.assign(process.env, { LISTEN_PID: String(process.ppid), LISTEN_FDS: '1' });
-    try {
-      expect(hasSocket()).toBe(false);
-    } finally {
-      for (const name of ['LISTEN_PID', 'LISTEN_FDS']) delete process.env[name];
-    }
+  it('is not taken from the variables of a parent process', async () => {
+    const parent = { LISTEN_PID: String(process.pid), LISTEN_FDS: '1' };
+    await using service = await ServiceProcess.start(temporaryFolder(), parent);
+    expect((await fetch(`${service.url}/cookies`)).status).toBe(401);
   });
 });
