@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { backupName } from '../../src/management/backup-files.js';
-import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
+import { makeHostile } from '../faults/hostile-backups.js';
 import { FileCalls } from '../support/faults/file-calls.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { countsOf, folderWith, inDatabase, lines, outcomeOf, run, startCommand } from '../support/command.js';
@@ -62,7 +62,7 @@ describe('cli backup --to', () => {
       stderr: expect.stringContaining('counts 4 cookies and holds 3'),
     });
     setUsed(3);
-    inDatabase(folder, (database) => HOSTILE_CHANGES['an empty wish']!(database, () => 1));
+    inDatabase(folder, (database) => makeHostile(database, 'an empty wish'));
     expect(await backup()).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('its record 2 could not be stored'),
