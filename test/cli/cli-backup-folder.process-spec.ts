@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupName } from '../../src/management/backup-files.js';
-import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
+import { makeHostile } from '../faults/hostile-backups.js';
 import { FileCalls } from '../support/faults/file-calls.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { countsOf, folderWith, inDatabase, lines, outcomeOf, run, startCommand } from '../support/command.js';
@@ -59,7 +59,7 @@ describe('cli backup --to', () => {
     setUsed(4);
     expect(await backup('--keep', '1h')).toMatchObject(endedWith(1, 'counts 4 cookies and holds 3'));
     setUsed(3);
-    inDatabase(folder, (database) => HOSTILE_CHANGES['an empty wish']!(database, () => 1));
+    inDatabase(folder, (database) => makeHostile(database, 'an empty wish'));
     expect(await backup()).toMatchObject(endedWith(1, 'its record 2 could not be stored'));
     expect(files()).toEqual(before);
     expect(await backup('--skip-record-check')).toMatchObject({ code: 0 });

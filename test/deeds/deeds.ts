@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Module, Post, Put } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
 import {
+  Check,
   Column,
   CreateDateColumn,
   Entity,
@@ -15,7 +16,7 @@ import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { ApiCreate, ApiDelete, ApiReplace } from '../../src/resource/operations.js';
 import { DecimalProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
-import { ResourceEntity } from '../../src/resource/resource-entity.js';
+import { hasLength, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ResourceName } from '../../src/resource/resource.js';
 import { createResourceTable } from '../../src/resource/store/resource-migration.js';
@@ -26,6 +27,7 @@ const RIDER = new ResourceName('rider');
 
 /** A record with a value of each kind that needs special care in JSON. */
 @Entity('deeds')
+@Check('deeds_title', hasLength('title', 1, 60))
 export class Deed extends ResourceEntity {
   @Column('varchar')
   title!: string;
@@ -67,6 +69,7 @@ export class CreateDeeds1790000500000 implements MigrationInterface {
         area: { type: 'double precision', default: 0.1 },
         isPublic: { type: 'boolean', default: false },
       },
+      checks: { deeds_title: hasLength('title', 1, 60) },
       hasTimestamps: true,
     });
     await createResourceTable(queryRunner, 'riders', {

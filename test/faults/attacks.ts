@@ -103,33 +103,37 @@ function several(
   };
 }
 
-/** Sends one request, and reads some bytes a second or nothing. */
-function reader(target: string): (attacker: Attacker) => Promise<Socket> {
+/** Opens a connection that sends these bytes. It does not read unless `resume` is called. */
+function sender(bytes: (attacker: Attacker) => string): (attacker: Attacker) => Promise<Socket> {
   return async (attacker) => {
     const socket = await opened(attacker);
     socket.pause();
-    socket.on('data', () => socket.pause());
-    socket.write(request('GET', target, [withToken(attacker)]));
+    socket.write(bytes(attacker));
     attacker.count('requests');
-    // Every other attacker reads a piece now and then.
-    if (attacker.index % 2 === 1) slowly(socket);
     return socket;
   };
 }
 
-function slowly(socket: Socket, interval = 1000): void {
+/** Sends one request. Every other attacker reads a piece each second, the others nothing. */
+function reader(target: string): (attacker: Attacker) => Promise<Socket> {
+  const open = sender((attacker) => request('GET', target, [withToken(attacker)]));
+  return async (attacker) => {
+    const socket = await open(attacker);
+    return attacker.index % 2 === 1 ? slowly(socket, 1000) : socket;
+  };
+}
+
+/** Reads a piece of what has come after each interval. */
+function slowly(socket: Socket, interval: number): Socket {
   const timer = setInterval(() => socket.resume(), interval);
-  socket.once('close', () => clearInterval(timer));
+  socket.on('data', () => socket.pause());
+  return socket.once('close', () => clearInterval(timer));
 }
 
 /** Sends one request, and always reads a little before the service would count it as paused. */
 async function tricklingReader(attacker: Attacker): Promise<Socket> {
-  const socket = await opened(attacker);
-  socket.on('data', () => socket.pause());
-  socket.write(request('GET', '/cookies', [withToken(attacker), 'Connection: close']));
-  attacker.count('requests');
-  slowly(socket, 100);
-  return socket;
+  const open = sender((each) => request('GET', '/cookies', [withToken(each), 'Connection: close']));
+  return slowly(await open(attacker), 100);
 }
 
 /**
@@ -159,14 +163,12 @@ async function idleReader(attacker: Attacker): Promise<Socket> {
 
 /** Sends the first part of a request, and then a byte a second. */
 function trickle(beginning: (attacker: Attacker) => string): Attack['run'] {
-  const open = async (attacker: Attacker): Promise<Socket> => {
-    const socket = await opened(attacker);
-    socket.resume();
-    socket.write(beginning(attacker));
-    attacker.count('requests');
-    return socket;
-  };
-  return several(10, open, (socket) => socket.write('a'));
+  const open = sender(beginning);
+  return several(
+    10,
+    async (attacker) => (await open(attacker)).resume(),
+    (socket) => socket.write('a'),
+  );
 }
 
 /** Sends bytes over a new connection and resets it some milliseconds later. */
@@ -174,10 +176,7 @@ function reset(milliseconds: number, bytes: (attacker: Attacker, time: number) =
   return async (attacker: Attacker): Promise<void> => {
     let time = 0;
     await every(interval, attacker, async () => {
-      const socket = await opened(attacker);
-      socket.pause();
-      socket.write(bytes(attacker, time));
-      attacker.count('requests');
+      const socket = await sender((each) => bytes(each, time))(attacker);
       await sleep((milliseconds * (1 + (time % 4))) / 4);
       socket.resetAndDestroy();
       time += 1;
@@ -187,11 +186,8 @@ function reset(milliseconds: number, bytes: (attacker: Attacker, time: number) =
 
 /** Sends the header section of a POST and nothing else. */
 async function headAlone(attacker: Attacker): Promise<Socket> {
-  const socket = await opened(attacker);
   const fields = ['Content-Type: application/json', 'Content-Length: 60', `X-Forwarded-For: 192.0.2.${attacker.index}`];
-  socket.resume().write(request('POST', '/cookies', fields));
-  attacker.count('requests');
-  return socket;
+  return (await sender(() => request('POST', '/cookies', fields))(attacker)).resume();
 }
 
 const TOO_LARGE = (attacker: Attacker): string =>

@@ -19,7 +19,7 @@ import { audited } from './audited.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
-import { hostileBackups } from './hostile-backups.js';
+import { HOSTILE_CHANGES, hostileBackups } from './hostile-backups.js';
 import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother, replicaKilled } from './killed.js';
 import { otherWriters } from './other-writers.js';
@@ -55,7 +55,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'replica-killed': { fault: replicaKilled, times: 10 },
   'replicas-repeated': { fault: replicasRepeated, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
-  'hostile-backups': { fault: hostileBackups, times: 100 },
+  'hostile-backups': { fault: hostileBackups, times: Object.keys(HOSTILE_CHANGES).length },
   'year-sqlite': { fault: yearOnSqlite(1), times: 1, impossible: yearNeeds() },
   'year-workers': { fault: yearOnSqlite(2), times: 1, impossible: yearNeeds() },
   'year-cluster': { fault: yearOfCluster, times: 1, impossible: yearNeeds() },

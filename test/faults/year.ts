@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
-import { outcomeOf, startCommand } from '../support/command.js';
+import { run as runCommand } from '../support/command.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
@@ -15,7 +15,7 @@ import type { ServiceProcess } from '../support/service-process.js';
 import { drawDashboard } from './dashboard-picture.js';
 import { type Fault, type Run, Site } from './fault.js';
 import { GoodClient } from './good-client.js';
-import { Balancer, Watchman } from './year-watch.js';
+import { type Address, Balancer, Watchman } from './year-watch.js';
 
 /** Milliseconds of load after each event, in which alerts appear and end. */
 const QUIET = 8000;
@@ -36,15 +36,8 @@ export const yearOnSqlite =
           await year.backUpAndRestore();
           await year.changeSettings();
           await year.changeSecret();
-          await year.event(
-            'a full volume, then space',
-            async () => {
-              volume.occupy(VOLUME);
-              await sleep(QUIET);
-              volume.giveBack();
-            },
-            { fires: ['DatabaseVolumeFull', 'WritesRejected'] },
-          );
+          const fires = ['DatabaseVolumeFull', 'WritesRejected'];
+          await year.event('a full volume, then space', () => fillForSomeSeconds(volume), { fires });
           return year.end(() => storedIn(volume.folder));
         }),
       VOLUME,
@@ -70,9 +63,7 @@ async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record
     await year.changeSettings();
     await year.changeSecret();
     await year.event('a full volume of the primary, then space', async () => {
-      volume.occupy(VOLUME);
-      await sleep(QUIET);
-      volume.giveBack();
+      await fillForSomeSeconds(volume);
       // A PostgreSQL server ends when its volume has no space for the WAL; its operator starts it again.
       await primary.start();
     });
@@ -88,6 +79,12 @@ async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record
     // The folder of the primary is removed with its volume.
     await primary?.stop('SIGQUIT');
   }
+}
+
+async function fillForSomeSeconds(volume: SmallVolume): Promise<void> {
+  volume.occupy(VOLUME);
+  await sleep(QUIET);
+  volume.giveBack();
 }
 
 /** The documented promises for an event. */
@@ -127,14 +124,13 @@ class Year {
   /** Starts the replicas of the last release, Prometheus with the rules, and the load. */
   static async begin(site: Site, folder: string, environments: readonly Environment[], run: Run): Promise<Year> {
     const replicas: Replica[] = [];
+    const addresses: Address[] = [];
     for (const environment of environments) {
-      const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+      const [port, managementPort] = [String(await freePort()), String(await freePort())];
+      const ports = { PORT: port, MANAGEMENT_PORT: managementPort };
       replicas.push({ environment: { COOKIES_CAPACITY: '1000000', ...environment, ...ports } });
+      addresses.push({ port, managementPort });
     }
-    const addresses = replicas.map(({ environment }) => ({
-      port: environment['PORT']!,
-      managementPort: environment['MANAGEMENT_PORT']!,
-    }));
     const watchman = await Watchman.start(addresses);
     const balancer = replicas.length > 1 ? await Balancer.start(addresses) : undefined;
     const released = await unpackRelease();
@@ -179,16 +175,11 @@ class Year {
       ].join(' | '),
     );
     assert.ok(!failsNothing || failed + wrong.length === 0, `${name}: requests failed`);
-    assert.deepEqual(
-      fires.filter((alert) => !alerts.includes(alert)),
-      [],
-      `${name}: these alerts did not fire`,
-    );
-    assert.deepEqual(
-      silent.filter((alert) => alerts.includes(alert)),
-      [],
-      `${name}: these alerts fired`,
-    );
+    const wrongAlerts = [
+      ...fires.filter((alert) => !alerts.includes(alert)),
+      ...silent.filter((alert) => alerts.includes(alert)),
+    ];
+    assert.deepEqual(wrongAlerts, [], `${name}: these alerts did not fire, or fired without need`);
   }
 
   async upgradeAndBack(): Promise<void> {
@@ -202,56 +193,49 @@ class Year {
     await this.event('upgrade again', () => this.roll(), this.ofRoll);
   }
 
-  async backUpAndRestore(): Promise<void> {
-    const elsewhere = temporaryFolder();
-    mkdirSync(join(elsewhere, 'backups'));
-    await this.event(
-      'backup, and a restore elsewhere',
-      async () => {
-        await this.cli(['backup', '--to', join(elsewhere, 'backups'), '--gzip']);
-        const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
-        const [name] = readdirSync(join(elsewhere, 'backups'));
-        await this.cli(['restore', join(elsewhere, 'backups', name!)], environment);
-        await (await this.site.start(environment, { folder: elsewhere })).end();
-      },
-      { failsNothing: true },
-    );
+  backUpAndRestore(): Promise<void> {
+    return this.copyElsewhere('backup, and a restore elsewhere', async (folder, environment) => {
+      mkdirSync(join(folder, 'backups'));
+      await this.cli(['backup', '--to', join(folder, 'backups'), '--gzip']);
+      const [name] = readdirSync(join(folder, 'backups'));
+      await this.cli(['restore', join(folder, 'backups', name!)], environment);
+    });
   }
 
-  async exportAndImport(): Promise<void> {
-    const elsewhere = temporaryFolder();
-    const file = join(elsewhere, 'cookies.ndjson.gz');
-    await this.event(
-      'export, and an import elsewhere',
-      async () => {
-        await this.cli(['export', 'cookies', '--output', file]);
-        const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
-        await this.cli(['import', 'cookies', file], environment);
-        await (await this.site.start(environment, { folder: elsewhere })).end();
-      },
-      { failsNothing: true },
-    );
+  exportAndImport(): Promise<void> {
+    return this.copyElsewhere('export, and an import elsewhere', async (folder, environment) => {
+      const file = join(folder, 'cookies.ndjson.gz');
+      await this.cli(['export', 'cookies', '--output', file]);
+      await this.cli(['import', 'cookies', file], environment);
+    });
+  }
+
+  /** Copies the records to a SQLite database in another folder, and starts a service on it. */
+  private async copyElsewhere(
+    name: string,
+    copy: (folder: string, environment: Environment) => Promise<void>,
+  ): Promise<void> {
+    const folder = temporaryFolder();
+    const environment = { DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` };
+    const work = async (): Promise<void> => {
+      await copy(folder, environment);
+      await (await this.site.start(environment, { folder })).end();
+    };
+    await this.event(name, work, { failsNothing: true });
   }
 
   async changeSettings(): Promise<void> {
-    await this.event(
-      'maintenance for some seconds',
-      async () => {
-        await this.cli(['set', 'MAINTENANCE=true']);
-        await sleep(QUIET);
-        await this.cli(['set', '--unset', 'MAINTENANCE']);
-      },
-      { silent: ['RequestsFail'] },
-    );
-    await this.event(
-      'full, then more capacity',
-      async () => {
-        await this.cli(['set', 'COOKIES_CAPACITY=10']);
-        await sleep(QUIET);
-        await this.cli(['set', '--unset', 'COOKIES_CAPACITY']);
-      },
-      { fires: ['StorageAlmostFull', 'WritesRejected'] },
-    );
+    const setForSomeSeconds = async (name: string, value: string): Promise<void> => {
+      await this.cli(['set', `${name}=${value}`]);
+      await sleep(QUIET);
+      await this.cli(['set', '--unset', name]);
+    };
+    await this.event('maintenance for some seconds', () => setForSomeSeconds('MAINTENANCE', 'true'), {
+      silent: ['RequestsFail'],
+    });
+    await this.event('full, then more capacity', () => setForSomeSeconds('COOKIES_CAPACITY', '10'), {
+      fires: ['StorageAlmostFull', 'WritesRejected'],
+    });
   }
 
   /** Replicas are replaced without a failed request. A single one rejects connections meanwhile. */
@@ -262,11 +246,8 @@ class Year {
   /** Changes the secret; earlier tokens stay valid. */
   async changeSecret(): Promise<void> {
     const { JWT_SECRET } = environmentIn(this.folder);
-    await this.event(
-      'another secret',
-      () => this.roll({ JWT_SECRET: NEXT_SECRET, JWT_SECRET_PREVIOUS: JWT_SECRET }),
-      this.ofRoll,
-    );
+    const secrets = { JWT_SECRET: NEXT_SECRET, JWT_SECRET_PREVIOUS: JWT_SECRET };
+    await this.event('another secret', () => this.roll(secrets), this.ofRoll);
   }
 
   async end(read: () => Stored | Promise<Stored>): Promise<Record<string, number | string>> {
@@ -302,9 +283,8 @@ class Year {
   }
 
   private async cli(args: readonly string[], more: Environment = {}): Promise<void> {
-    const { code, stderr } = await outcomeOf(
-      startCommand(this.folder, args, { ...this.replicas[0]!.environment, ...more }),
-    );
+    const environment = { ...this.replicas[0]!.environment, ...more };
+    const { code, stderr } = await runCommand(this.folder, args, { environment });
     assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
   }
 

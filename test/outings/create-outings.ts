@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isBetween, isOneOf } from '../../src/resource/resource-entity.js';
-import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 
 export class CreateOutings1790000400000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -24,8 +24,5 @@ export class CreateOutings1790000400000 implements MigrationInterface {
     });
   }
 
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await dropResourceTable(queryRunner, 'outings');
-    await dropResourceTable(queryRunner, 'sleighs');
-  }
+  async down(): Promise<void> {}
 }

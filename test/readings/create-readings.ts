@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isOneOf } from '../../src/resource/resource-entity.js';
-import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 
 export class CreateReadings1790000300000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -20,7 +20,5 @@ export class CreateReadings1790000300000 implements MigrationInterface {
     });
   }
 
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await dropResourceTable(queryRunner, 'readings');
-  }
+  async down(): Promise<void> {}
 }

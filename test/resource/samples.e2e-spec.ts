@@ -1,6 +1,6 @@
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { CreateSampleDto, SampleDto } from '../samples/sample.dto.js';
-import { SAMPLE } from '../samples/sample.values.js';
+import { SAMPLE } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { describeResource } from '../support/resource/describe-resource.js';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasLength, isBetween, isOneOf } from '../../src/resource/resource-entity.js';
-import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 
 export class CreateSamples1790000500000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -56,7 +56,5 @@ export class CreateSamples1790000500000 implements MigrationInterface {
     });
   }
 
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await dropResourceTable(queryRunner, 'samples');
-  }
+  async down(): Promise<void> {}
 }

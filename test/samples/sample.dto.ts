@@ -21,33 +21,21 @@ import {
   SAMPLE_PAPERS,
   SAMPLE_STATES,
   SAMPLE_STATUSES,
-  type SampleAddress,
-  type SamplePoint,
   type SamplePaper,
   type SampleState,
   type SampleStatus,
-} from './sample.values.js';
+} from './sample.entity.js';
 
 const SAMPLE_STATUS = {
   enum: SAMPLE_STATUSES,
   enumName: 'SampleStatus',
   enumSchema: { description: 'The status of a sample', example: 'open' },
 } as const;
-
-const SAMPLE_PAPER = {
-  enum: SAMPLE_PAPERS,
-  enumName: 'SamplePaper',
-  enumSchema: { description: 'The paper of a sample', example: 'plain' },
-} as const;
-
-const SAMPLE_STATE = {
-  enum: SAMPLE_STATES,
-  enumName: 'SampleState',
-  enumSchema: { description: 'The state of a sample', example: 'new' },
-} as const;
+const SAMPLE_PAPER = { enum: SAMPLE_PAPERS, enumName: 'SamplePaper' } as const;
+const SAMPLE_STATE = { enum: SAMPLE_STATES, enumName: 'SampleState' } as const;
 
 @ApiClosed()
-export class SamplePointDto implements SamplePoint {
+class SamplePointDto {
   @NumberProperty(-180, 180)
   east!: number;
 
@@ -56,7 +44,7 @@ export class SamplePointDto implements SamplePoint {
 }
 
 @ApiClosed()
-export class SampleAddressDto implements SampleAddress {
+class SampleAddressDto {
   @TextProperty(1, 100, { example: 'Main Street' })
   street!: string;
 

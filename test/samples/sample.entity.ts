@@ -1,15 +1,25 @@
 import { Check, Column, CreateDateColumn, Entity, Index, UpdateDateColumn } from 'typeorm';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { hasLength, isBetween, isOneOf, References, UuidResourceEntity } from '../../src/resource/resource-entity.js';
-import {
-  SAMPLE_PAPERS,
-  SAMPLE_STATES,
-  SAMPLE_STATUSES,
-  type SampleAddress,
-  type SamplePaper,
-  type SampleState,
-  type SampleStatus,
-} from './sample.values.js';
+import { ResourceName } from '../../src/resource/resource.js';
+
+export const SAMPLE = new ResourceName('sample', 'samples', UUID_IDS);
+
+export const SAMPLE_STATUSES = ['open', 'paid'] as const;
+export type SampleStatus = (typeof SAMPLE_STATUSES)[number];
+
+export const SAMPLE_PAPERS = ['plain', 'striped'] as const;
+export type SamplePaper = (typeof SAMPLE_PAPERS)[number];
+
+export const SAMPLE_STATES = ['new', 'used'] as const;
+export type SampleState = (typeof SAMPLE_STATES)[number];
+
+export interface SampleAddress {
+  street: string;
+  zip?: number | null;
+  since?: Date | string | null;
+  point?: { east: number; north: number } | null;
+}
 
 /** An entity with UUIDs, properties of every kind, required and optional, a unique one, and one that the service sets. */
 @Entity('samples')

@@ -16,8 +16,7 @@ import {
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { CreateSampleDto, ListSamplesQuery, PatchSampleDto, SampleDto } from './sample.dto.js';
-import { Sample } from './sample.entity.js';
-import { SAMPLE } from './sample.values.js';
+import { Sample, SAMPLE } from './sample.entity.js';
 
 const errors = [
   missingReference('cookieId'),

@@ -183,16 +183,12 @@ function describeOptional(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
   it('a property that may be absent has its default or is null: after POST and PUT without it, and after PATCH', async () => {
-    const { required = [], properties } = resource.document.resolve(
-      resource.document.bodySchema('post', resource.path),
-    );
-    const absent = Object.fromEntries(
-      Object.keys(create)
-        .filter((name) => !required.includes(name))
-        .map((name) => [name, properties[name].default ?? null]),
-    );
+    const { document } = resource;
+    const { required = [], properties } = document.resolve(document.bodySchema('post', resource.path));
+    const optional = Object.keys(create).filter((name) => !required.includes(name));
+    const absent = Object.fromEntries(optional.map((name) => [name, properties[name].default ?? null]));
     const without = (body: Body): Body =>
-      Object.fromEntries(Object.entries(body).filter(([name]) => !Object.hasOwn(absent, name)));
+      Object.fromEntries(Object.entries(body).filter(([name]) => !optional.includes(name)));
     const sent = without(resource.next(create));
     const created = await resource.post(sent);
     expectStatus(created, 201);

@@ -51,16 +51,12 @@ export class ResourceUnderTest {
   }
 
   get greatestId(): Id {
-    return this.hasUuids(this.path) ? 'ffffffff-ffff-7fff-bfff-ffffffffffff' : Number.MAX_SAFE_INTEGER;
+    return hasUuids(this.document, this.path) ? 'ffffffff-ffff-7fff-bfff-ffffffffffff' : Number.MAX_SAFE_INTEGER;
   }
 
   /** The id of a parent by its number; a UUID ends with the number. */
   idOf(path: string, number: number): Id {
     return idOf(this.document, path, number);
-  }
-
-  private hasUuids(path: string): boolean {
-    return hasUuids(this.document, path);
   }
 
   /** The error code of its 404, as documented. */
@@ -95,11 +91,10 @@ export class ResourceUnderTest {
     for (const number of [1, 2]) {
       const made = await this.client.request('POST', path, { body: this.exampleOf(path) });
       expectStatus(made, 201);
-      if (!this.hasUuids(path)) continue;
+      if (!hasUuids(this.document, path)) continue;
       const name = path.slice(1);
-      await this.dataSource.query(
-        `UPDATE "${name}" SET id = '${this.idOf(path, number)}' WHERE id = '${made.body.id}'`,
-      );
+      const id = this.idOf(path, number);
+      await this.dataSource.query(`UPDATE "${name}" SET id = '${id}' WHERE id = '${made.body.id}'`);
     }
   }
 
@@ -191,13 +186,10 @@ export class ResourceUnderTest {
     const copies = Array.from({ length: count - originals.length }, (_, index) => {
       const { id: _id, revision: _revision, ...values } = originals[index % originals.length]!;
       const various = Object.entries(turns).map(([name, each]) => [name, each[index % each.length]]);
-      const next = Object.entries(this.next({ ...values, ...Object.fromEntries(various) }));
-      return Object.fromEntries(
-        next.map(([name, value]) => [
-          name,
-          values[name] instanceof Date && value !== null ? new Date(value as string) : value,
-        ]),
-      );
+      const next = this.next({ ...values, ...Object.fromEntries(various) });
+      const asStored = (name: string, value: unknown): unknown =>
+        values[name] instanceof Date && value !== null ? new Date(value as string) : value;
+      return Object.fromEntries(Object.entries(next).map(([name, value]) => [name, asStored(name, value)]));
     });
     await this.withCapacity(count, async () => {
       for (let at = 0; at < copies.length; at += 200) await repository.insert(copies.slice(at, at + 200));

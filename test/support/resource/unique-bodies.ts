@@ -51,10 +51,10 @@ export class UniqueBodies {
           .filter((name) => properties[name] !== undefined && !references.has(name))
           .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
           .sort((one, other) => other.size - one.size);
-        if (best === undefined || best.size < LEAST_VALUES)
-          throw new Error(
-            `${path}: a unique ${key.join(', ')} has too few values for the ${LEAST_VALUES} of its tests; give them by distinct`,
-          );
+        if (best === undefined || best.size < LEAST_VALUES) {
+          const names = `${path}: a unique ${key.join(', ')}`;
+          throw new Error(`${names} has too few values for the ${LEAST_VALUES} of its tests; give them by distinct`);
+        }
         return [best.name, best.value];
       }),
     );
