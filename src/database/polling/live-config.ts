@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { liveValue } from '../../config/live-values.js';
 import { committed, transaction } from '../engine.js';
-import { type PolledRow, type PolledTables, readTables } from './polled-tables.js';
+import { type PolledRow, type PolledTables, readTable } from './polled-tables.js';
 
 const LIVE_SETTINGS = { name: 'live_settings', columns: ['name', 'value', 'changed', 'changed_by'] } as const;
 
@@ -122,9 +122,8 @@ export async function storeSettings(
 }
 
 /** The values of the table `live_settings`, sorted by name. */
-export async function storedSettings(dataSource: DataSource): Promise<StoredSetting[]> {
-  const [rows] = await readTables(committed(dataSource), [LIVE_SETTINGS]);
-  return rows as StoredSetting[];
+export function storedSettings(dataSource: DataSource): Promise<StoredSetting[]> {
+  return readTable(committed(dataSource), LIVE_SETTINGS);
 }
 
 /** @throws {Error} for a row whose time cannot be shown, because it was written by hand */

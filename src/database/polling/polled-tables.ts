@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
-import { DatabaseUnavailableError } from '../errors.js';
 
 /** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
 const POLL_INTERVAL = 2000;
@@ -19,17 +18,16 @@ interface PolledTable<Column extends string = string> {
 }
 
 /**
- * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s; if it fails,
- * with one statement for each table. During an outage of the database, the last rows stay in force.
+ * Polls small tables, so that a change reaches every worker and replica within 5 s. During an outage of the database,
+ * the last rows stay in force.
  */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
-  private readonly tables: PolledTable[] = [];
-  /** The last rows of each table as JSON. */
-  private readonly known = new Map<PolledTable, string>();
-  /** The names of the tables whose last read has failed. */
-  private failing = '';
+  /** The last rows of each table as JSON; `undefined` if they were not accepted. */
+  private readonly known = new Map<PolledTable, string | undefined>();
+  /** The tables whose last read has failed. */
+  private readonly failing = new Set<PolledTable>();
   private isStopped = false;
   private timer?: NodeJS.Timeout;
 
@@ -37,9 +35,7 @@ export class PolledTables implements OnApplicationShutdown {
 
   /** Reads the table now, and then with every poll. */
   async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
-    const [error] = (await this.read([table])).values();
-    if (error !== undefined) throw error;
-    this.tables.push(table);
+    await this.read(table);
     if (this.timer === undefined) this.schedule();
   }
 
@@ -53,61 +49,37 @@ export class PolledTables implements OnApplicationShutdown {
   }
 
   private async poll(): Promise<void> {
-    const errors = await this.read([...this.tables]);
-    const names = [...errors.keys()].join(' and ');
-    const [error] = errors.values();
-    if (error && names !== this.failing) this.logger.warn(`Changes of ${names} cannot be read: ${error.message}`);
-    this.failing = names;
+    for (const table of this.known.keys()) {
+      try {
+        await this.read(table);
+        this.failing.delete(table);
+      } catch (error) {
+        if (!this.failing.has(table))
+          this.logger.warn(`Changes of ${table.name} cannot be read: ${(error as Error).message}`);
+        this.failing.add(table);
+      }
+    }
     this.schedule();
   }
 
-  /** @returns the errors by the names of their tables */
-  private async read(tables: readonly PolledTable[]): Promise<Map<string, Error>> {
-    const errors = new Map<string, Error>();
-    try {
-      const all = await readTables(committed(this.dataSource), tables);
-      for (const [index, table] of tables.entries()) {
-        await this.pass(table, all[index]!).catch((error: Error) => errors.set(table.name, error));
-      }
-    } catch (error) {
-      const isOutage = error instanceof DatabaseUnavailableError && error.kind !== 'damaged';
-      if (isOutage || tables.length === 1) return new Map(tables.map(({ name }) => [name, error as Error]));
-      // The error of one table must not keep others, such as that of revoked tokens, from being read.
-      for (const table of tables) (await this.read([table])).forEach((each, name) => errors.set(name, each));
-    }
-    return errors;
-  }
-
-  private async pass(table: PolledTable, rows: readonly PolledRow[]): Promise<void> {
+  private async read(table: PolledTable): Promise<void> {
+    const rows = await readTable(committed(this.dataSource), table);
     const known = JSON.stringify(rows);
     const isChanged = known !== this.known.get(table);
-    if (isChanged) this.known.delete(table);
+    if (isChanged) this.known.set(table, undefined);
     await table.onRead(rows, isChanged);
     this.known.set(table, known);
   }
 }
 
-/** The rows of each table, read in one statement. */
-export async function readTables(
+/** The rows of a table, sorted by its columns. */
+export function readTable<Column extends string>(
   sql: Sql,
-  tables: readonly Pick<PolledTable, 'name' | 'columns'>[],
-): Promise<PolledRow[][]> {
-  const width = Math.max(...tables.map(({ columns }) => columns.length));
-  const selects = tables.map(({ name, columns }, table) => {
-    const values = Array.from(
-      { length: width },
-      (_, index) => `CAST(${columns[index] ?? 'NULL'} AS text) AS c${index}`,
-    );
-    return `SELECT ${table} AS source, ${values.join(', ')} FROM ${name}`;
-  });
-  const order = Array.from({ length: width + 1 }, (_, index) => index + 1).join(', ');
-  const found = await sql.query<({ source: number } & PolledRow)[]>(
-    `${selects.join(' UNION ALL ')} ORDER BY ${order}`,
+  { name, columns }: Pick<PolledTable<Column>, 'name' | 'columns'>,
+): Promise<PolledRow<Column>[]> {
+  const texts = columns.map((column) => `CAST(${column} AS text) AS ${column}`);
+  return sql.query(
+    `SELECT ${texts.join(', ')} FROM ${name} ORDER BY ${columns.map((_, index) => index + 1).join(', ')}`,
     [],
-  );
-  return tables.map(({ columns }, table) =>
-    found
-      .filter(({ source }) => source === table)
-      .map((row) => Object.fromEntries(columns.map((column, index) => [column, row[`c${index}`]!]))),
   );
 }
