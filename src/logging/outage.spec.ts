@@ -62,7 +62,9 @@ describe('Outage', () => {
     });
     away.report('a');
     await jest.advanceTimersByTimeAsync(1000);
-    expect(away.isOpen).toBe(true);
+    expect(lines).toEqual(['began a']);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(lines).toEqual(['began a', 'continued 1']);
   });
 
   it('reports nothing after close()', async () => {

@@ -16,23 +16,22 @@ export interface OutageOptions<Event> {
  * timer, and its timer does not keep the process running.
  */
 export class Outage<Event = void> {
-  private startedAt?: number;
+  private startedAt = 0;
   private count = 0;
-  private countAtLastCheck = 0;
+  private repeats = 0;
+  /** Set during an outage. */
   private timer?: NodeJS.Timeout;
   private closed = false;
 
   constructor(private readonly options: OutageOptions<Event>) {}
 
-  get isOpen(): boolean {
-    return this.startedAt !== undefined;
-  }
-
   report(event: Event): void {
     this.count++;
-    if (this.isOpen || this.closed) return;
+    this.repeats++;
+    if (this.timer !== undefined || this.closed) return;
     this.startedAt = performance.now();
-    this.countAtLastCheck = this.count;
+    this.count = 1;
+    this.repeats = 0;
     this.options.onStart(event);
     this.scheduleCheck();
   }
@@ -44,34 +43,23 @@ export class Outage<Event = void> {
   }
 
   private scheduleCheck(): void {
-    if (this.closed) return;
-    this.timer = setTimeout(() => void this.check(), this.options.interval);
-    this.timer.unref();
+    this.timer = setTimeout(() => void this.check(), this.options.interval).unref();
   }
 
   private async check(): Promise<void> {
-    const repeats = this.count - this.countAtLastCheck;
-    this.countAtLastCheck = this.count;
-    if (repeats > 0) this.options.onRepeat?.(repeats);
-    else if (await this.isOver()) this.end();
-    if (this.isOpen) this.scheduleCheck();
-  }
-
-  private async isOver(): Promise<boolean> {
-    const { isOver = () => true } = this.options;
-    try {
-      // A report that arrives during `isOver` continues the outage.
-      return (await isOver()) && this.count === this.countAtLastCheck;
-    } catch {
-      return false;
-    }
-  }
-
-  private end(): void {
-    const summary = { count: this.count, milliseconds: performance.now() - this.startedAt! };
-    this.startedAt = undefined;
-    this.count = 0;
-    this.countAtLastCheck = 0;
-    if (!this.closed) this.options.onEnd?.(summary);
+    const { isOver = () => true, onRepeat, onEnd } = this.options;
+    const { repeats } = this;
+    this.repeats = 0;
+    if (repeats > 0) onRepeat?.(repeats);
+    const isQuiet =
+      repeats === 0 &&
+      (await Promise.resolve()
+        .then(isOver)
+        .catch(() => false));
+    if (this.closed) return;
+    // A report that arrives during `isOver` continues the outage.
+    if (!isQuiet || this.repeats > 0) return this.scheduleCheck();
+    this.timer = undefined;
+    onEnd?.({ count: this.count, milliseconds: performance.now() - this.startedAt });
   }
 }
