@@ -16,9 +16,21 @@ import { starts } from './starts.js';
 
 const RECORDS = 1000;
 const MANY = 10_000;
+const GET = { operation: 'get', what: 'GET of one record, 16 connections', connections: 16 };
+const POST = { operation: 'post', what: 'durable POST, 64 connections', connections: 64 };
 
 const lane = (variant, operation, records, more) => ({ label: variant.name, variant, operation, records, ...more });
 const each = (variants, operation, records, more) => variants.map((one) => lane(one, operation, records, more));
+
+/** A scenario on each engine that compares the service with the same service and another feature. */
+const onBothEngines = (name, feature, { operation, what, connections }, others, figures) =>
+  ['sqlite', 'postgres'].map((engine) => ({
+    name: `${name}-${engine}`,
+    what: `${feature} on ${engine}: ${what}`,
+    connections,
+    lanes: [lane(service, operation, RECORDS, { engine }), ...others.map((other) => ({ ...other, engine }))],
+    figures: figures.map((figure) => ({ against: 'service', ...figure })),
+  }));
 
 /**
  * The scenarios in order. `run` returns samples by lane, one for each round. A figure is the `figure` of lane `of`, or
@@ -66,50 +78,29 @@ export const scenarios = [
       { figure: 'cost', of: 'service', against: 'by hand' },
     ],
   },
-  ...['sqlite', 'postgres'].map((engine) => ({
-    name: `limits-${engine}`,
-    what: `rate limits on ${engine}: GET of one record, 16 connections`,
-    connections: 16,
-    lanes: each([service, locallyLimited, jointlyLimited], 'get', RECORDS, { engine }),
-    figures: [locallyLimited, jointlyLimited].map(({ name }) => ({ figure: 'cost', of: name, against: 'service' })),
-  })),
-  ...['sqlite', 'postgres'].map((engine) => ({
-    name: `rule-${engine}`,
-    what: `a rule on ${engine}: durable POST, 64 connections`,
-    connections: 64,
-    lanes: each([service, ruledForAll, ruledForOne], 'post', RECORDS, { engine }),
-    figures: [
-      { figure: 'rate', of: ruledForAll.name, against: 'service', atLeast: 0.8 },
-      { figure: 'rate', of: ruledForOne.name, against: 'service' },
+  ...onBothEngines('limits', 'rate limits', GET, each([locallyLimited, jointlyLimited], 'get', RECORDS), [
+    { figure: 'cost', of: locallyLimited.name },
+    { figure: 'cost', of: jointlyLimited.name },
+  ]),
+  ...onBothEngines('rule', 'a rule', POST, each([ruledForAll, ruledForOne], 'post', RECORDS), [
+    { figure: 'rate', of: ruledForAll.name, atLeast: 0.8 },
+    { figure: 'rate', of: ruledForOne.name },
+  ]),
+  ...onBothEngines(
+    'keyed',
+    '`Idempotency-Key`',
+    POST,
+    [lane(service, 'keyed-post', RECORDS, { label: 'with a key' })],
+    [
+      { figure: 'cost', of: 'with a key' },
+      { figure: 'rate', of: 'with a key' },
     ],
-  })),
-  ...['sqlite', 'postgres'].map((engine) => ({
-    name: `keyed-${engine}`,
-    what: `\`Idempotency-Key\` on ${engine}: durable POST, 64 connections`,
-    connections: 64,
-    lanes: [
-      lane(service, 'post', RECORDS, { engine }),
-      lane(service, 'keyed-post', RECORDS, { engine, label: 'with a key' }),
-    ],
-    figures: [
-      { figure: 'cost', of: 'with a key', against: 'service' },
-      { figure: 'rate', of: 'with a key', against: 'service' },
-    ],
-  })),
-  ...['sqlite', 'postgres'].map((engine) => ({
-    name: `audited-${engine}`,
-    what: `the audit trail on ${engine}: durable POST, 64 connections`,
-    connections: 64,
-    lanes: each([service, audited], 'post', RECORDS, { engine }),
-    figures: [
-      { figure: 'cost', of: audited.name, against: 'service' },
-      { figure: 'rate', of: audited.name, against: 'service' },
-    ],
-  })),
-  ...[
-    ['get', 'GET of one record, 16 connections', 16],
-    ['post', 'durable POST, 64 connections', 64],
-  ].map(([operation, what, connections]) => ({
+  ),
+  ...onBothEngines('audited', 'the audit trail', POST, each([audited], 'post', RECORDS), [
+    { figure: 'cost', of: audited.name },
+    { figure: 'rate', of: audited.name },
+  ]),
+  ...[GET, POST].map(({ operation, what, connections }) => ({
     name: `traced-${operation}`,
     what: `traces: ${what}`,
     connections,
@@ -135,9 +126,9 @@ export const scenarios = [
     figures: [{ figure: 'seconds', of: 'service', atMost: 3 }],
   },
   ...[
-    ['get', 'GET of one record, 16 connections', 16, 'cost'],
-    ['post', 'durable POST, 64 connections', 64, 'rate'],
-  ].map(([operation, what, connections, figure]) => ({
+    { ...GET, figure: 'cost' },
+    { ...POST, figure: 'rate' },
+  ].map(({ operation, what, connections, figure }) => ({
     name: `${operation}-postgres`,
     what: `PostgreSQL: ${what}`,
     connections,

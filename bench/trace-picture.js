@@ -2,11 +2,8 @@
  * Draws one durable POST among 64 clients as a collector of OpenTelemetry sees it: `node bench/trace-picture.js` after
  * `npm run build && npx tsc -p bench`. The SVG goes to stdout.
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import process from 'node:process';
-import { promisify } from 'node:util';
 import { Collector } from '../dist/test/tracing/collector.js';
+import { load } from './compare.js';
 import { service } from './programs.js';
 import { Stage } from './stage.js';
 
@@ -25,17 +22,8 @@ async function spansOfPosts() {
   };
   try {
     await stage.makeToken();
-    const { url, pid } = await stage.program({ variant: { ...service, environment }, records: 1000 });
-    const orders = {
-      operation: 'post',
-      records: 1000,
-      connections: 64,
-      seconds: SECONDS,
-      url,
-      token: stage.token,
-      pid,
-    };
-    await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'load.js'), JSON.stringify(orders)]);
+    const lane = { label: 'service', variant: { ...service, environment }, operation: 'post', records: 1000 };
+    await load(await stage.program(lane), lane, 64, { seconds: SECONDS }, stage.token);
   } finally {
     // The service sends its last spans when it ends.
     await stage.close();

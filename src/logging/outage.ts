@@ -14,23 +14,22 @@ export interface OutageOptions<Event> {
  * timer, and its timer does not keep the process running.
  */
 export class Outage<Event = void> {
-  private startedAt?: number;
+  private startedAt = 0;
   private count = 0;
-  private countAtLastCheck = 0;
+  private repeats = 0;
+  /** Set during an outage. */
   private timer?: NodeJS.Timeout;
   private closed = false;
 
   constructor(private readonly options: OutageOptions<Event>) {}
 
-  get isOpen(): boolean {
-    return this.startedAt !== undefined;
-  }
-
   report(event: Event): void {
     this.count++;
-    if (this.isOpen || this.closed) return;
+    this.repeats++;
+    if (this.timer !== undefined || this.closed) return;
     this.startedAt = performance.now();
-    this.countAtLastCheck = this.count;
+    this.count = 1;
+    this.repeats = 0;
     this.options.onStart(event);
     this.scheduleCheck();
   }
@@ -42,25 +41,18 @@ export class Outage<Event = void> {
   }
 
   private scheduleCheck(): void {
-    if (this.closed) return;
-    this.timer = setTimeout(() => this.check(), this.options.interval);
-    this.timer.unref();
+    this.timer = setTimeout(() => this.check(), this.options.interval).unref();
   }
 
   /** The outage is over after one interval without a report. */
   private check(): void {
-    const repeats = this.count - this.countAtLastCheck;
-    this.countAtLastCheck = this.count;
-    if (repeats === 0) return this.end();
-    this.options.onRepeat?.(repeats);
-    this.scheduleCheck();
-  }
-
-  private end(): void {
-    const summary = { count: this.count, milliseconds: performance.now() - this.startedAt! };
-    this.startedAt = undefined;
-    this.count = 0;
-    this.countAtLastCheck = 0;
-    if (!this.closed) this.options.onEnd?.(summary);
+    const { repeats } = this;
+    this.repeats = 0;
+    if (repeats > 0) {
+      this.options.onRepeat?.(repeats);
+      return this.scheduleCheck();
+    }
+    this.timer = undefined;
+    this.options.onEnd?.({ count: this.count, milliseconds: performance.now() - this.startedAt });
   }
 }

@@ -1,2 +1,5 @@
-import './declaration.js';
-import '../../../dist/src/main.js';
+/** Gives cookies an audit trail. */
+import { COOKIES } from '../../../dist/src/cookies/cookie.resource.js';
+
+Object.assign(COOKIES, { audited: true });
+await import('../../../dist/src/main.js');

@@ -1,4 +1,0 @@
-/** Gives cookies an audit trail. */
-import { COOKIES } from '../../../dist/src/cookies/cookie.resource.js';
-
-Object.assign(COOKIES, { audited: true });
