@@ -36,7 +36,10 @@ export interface RemoteKeysOptions {
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
   private keySet?: KeySet;
-  private loading?: Promise<void>;
+  /** The last load, which never rejects. */
+  private last: Promise<void> = Promise.resolve();
+  /** A load that has not begun. */
+  private next?: Promise<void>;
   private startedAt = -Infinity;
   private failure?: Error;
   private timer?: NodeJS.Timeout;
@@ -62,6 +65,7 @@ export class RemoteKeys implements TokenKeys {
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
     if (!ALGORITHMS.test(header.alg)) return;
+    if (this.keySet === undefined) await this.last;
     if (this.keySet === undefined) await this.reload();
     const found = await this.matching(header);
     yield* found;
@@ -83,17 +87,29 @@ export class RemoteKeys implements TokenKeys {
     }
   }
 
-  /** Loads the keys once for all waiting callers. */
+  /** Loads the keys once for all waiting callers, after the load in progress, which may lack new keys. */
   private reload(): Promise<void> {
-    this.loading ??= this.load().finally(() => (this.loading = undefined));
-    return this.loading;
+    if (this.next === undefined) {
+      this.next = this.loadAfter(this.last);
+      this.last = this.next.catch(() => {});
+    }
+    return this.next;
+  }
+
+  private async loadAfter(last: Promise<void>): Promise<void> {
+    await last;
+    try {
+      const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
+      if (wait > 0 && this.failure !== undefined) throw this.unavailable(this.failure);
+      if (wait > 0) await sleep(wait, undefined, { ref: false });
+    } finally {
+      this.next = undefined;
+    }
+    await this.load();
   }
 
   private async load(): Promise<void> {
     const { issuer, onChange } = this.options;
-    const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
-    if (wait > 0 && this.failure !== undefined) throw this.unavailable(this.failure);
-    if (wait > 0) await sleep(wait, undefined, { ref: false });
     this.startedAt = performance.now();
     const before = this.keySet?.jwks();
     try {
