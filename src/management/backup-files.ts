@@ -1,4 +1,4 @@
-import { opendir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SERVICE_NAME } from '../config/service-name.js';
 
@@ -8,9 +8,6 @@ export interface BackupFile {
   /** Milliseconds since the epoch, in whole seconds: when the copy began. */
   readonly time: number;
 }
-
-/** Maximum number of entries of a folder to read, which bounds the time and the memory of a scrape. */
-const MOST_ENTRIES = 10_000;
 
 /** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. gzip adds `.gz`. */
 export function backupName(time: number): string {
@@ -29,14 +26,10 @@ function backupTime(name: string): number | undefined {
  * @throws SystemError
  */
 export async function backupsIn(folder: string): Promise<BackupFile[]> {
-  const found: BackupFile[] = [];
-  let entries = 0;
-  for await (const entry of await opendir(folder)) {
-    if (++entries > MOST_ENTRIES) throw new Error(`${folder} has more than ${MOST_ENTRIES} entries`);
-    const time = entry.isFile() ? backupTime(entry.name) : undefined;
-    if (time !== undefined) found.push({ name: entry.name, time });
-  }
-  return found.sort((one, other) => other.time - one.time);
+  const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+  const timed = files.map(({ name }) => ({ name, time: backupTime(name) }));
+  const backups = timed.filter((file): file is BackupFile => file.time !== undefined);
+  return backups.sort((one, other) => other.time - one.time);
 }
 
 /** A backup with its size in bytes. */

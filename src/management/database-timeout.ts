@@ -1,14 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Milliseconds that a probe or a scrape waits for the database; their clients have short time-outs themselves. */
 export const DATABASE_TIMEOUT = 2000;
 
 /** The value of `promise`, or `late` after `DATABASE_TIMEOUT`. */
-export async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<T>((resolve) => {
-    // After a long block of the event loop, a response that has arrived is read before `setImmediate`.
-    timer = setTimeout(() => setImmediate(resolve, late), DATABASE_TIMEOUT);
-  });
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
+export function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
+  return Promise.race([promise, sleep(DATABASE_TIMEOUT, late, { ref: false })]);
 }
 
 /**
