@@ -1,5 +1,3 @@
-import { constants, openSync } from 'node:fs';
-import { isatty } from 'node:tty';
 import { pino } from 'pino';
 
 /** Bytes of lines in one write. The system does not split a write to a pipe of at most `PIPE_BUF` bytes. */
@@ -28,7 +26,7 @@ export class LogBuffer {
   private unreportedSince = new Date();
   private error?: NodeJS.ErrnoException;
 
-  /** @param descriptor of a file, or of a non-blocking pipe, socket or terminal */
+  /** @param descriptor of a file, a terminal, or a non-blocking pipe or socket */
   constructor(readonly descriptor: number) {
     const [maxWrite, minLength] = [LARGEST_WRITE, LARGEST_WRITE - 1];
     // Waiting for a full pipe would block the process. After an error, the destination tries again with the next line.
@@ -100,28 +98,12 @@ let buffer: LogBuffer | undefined;
  * The only buffer of the process's standard output. Its lines are written when the process exits.
  * @param descriptor for the first call in a worker
  */
-export function standardOutput(descriptor?: number): LogBuffer {
+export function standardOutput(descriptor = STDOUT): LogBuffer {
   if (buffer === undefined) {
-    buffer = new LogBuffer(descriptor ?? nonBlockingDescriptor());
+    // Reading this property makes Node set a pipe or socket to non-blocking until it exits. A terminal stays blocking.
+    void process.stdout;
+    buffer = new LogBuffer(descriptor);
     process.once('exit', () => buffer!.finish());
   }
   return buffer;
-}
-
-/**
- * Standard output in non-blocking mode. A blocking write to a stalled pipe or terminal would stop the process or a
- * thread of its pool, and `process.exit` waits for these threads.
- */
-function nonBlockingDescriptor(): number {
-  if (!isatty(STDOUT)) {
-    // Reading this property makes Node set a pipe or socket to non-blocking until it exits.
-    void process.stdout;
-    return STDOUT;
-  }
-  try {
-    // Node leaves a terminal blocking. A new descriptor has its own mode.
-    return openSync(`/dev/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch {
-    return STDOUT;
-  }
 }

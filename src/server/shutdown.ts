@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 
 /** Stops the process once, and exits. A stop that fails or takes too long exits with 1. */
 export class Shutdown {
@@ -27,9 +27,7 @@ export class Shutdown {
   /** Listener of `uncaughtException`, which unhandled rejections raise, too: stops with exit code 1. */
   readonly onError = (thrown: unknown, origin: string): void => {
     const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
-    const logger = new Logger('Service');
-    if (this.hasBegun) logger.error(error);
-    else logger.fatal(error);
+    this.logger.fatal(error);
     this.begin(origin, 1);
   };
 

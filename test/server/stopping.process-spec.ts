@@ -174,7 +174,7 @@ describe('an uncaught error', () => {
     expect(service.output).not.toContain('did not stop within');
     expect(service.output.match(/Stopping \(.*\)/g)).toEqual(['Stopping (SIGTERM)']);
     expect(service.output).toContain('"msg":"Stopped"');
-    expect(service.output.match(/"level":"error".*"rejected"/g)).toHaveLength(1);
+    expect(service.output.match(/"level":"fatal".*"rejected"/g)).toHaveLength(1);
     expect(service.output.match(/undefined was thrown, which is no Error/g)!.length).toBeGreaterThan(2);
   });
 
