@@ -2,7 +2,13 @@ import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { EventEmitter, once } from 'node:events';
 import { Logger } from '@nestjs/common';
-import type { MetricValues } from './workers-management.js';
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+
+/** A value of a metric with its exemplar, which prom-client does not declare. */
+type Value = MetricValue<string> & { readonly metricName?: string; exemplar?: object | null };
+
+/** A metric as `getMetricsAsJSON` of prom-client returns it. */
+export type MetricValues = MetricObjectWithValues<Value>;
 
 /** Milliseconds that a reply may take: a little longer than a worker waits for the database. */
 const REPLY_TIMEOUT = 2500;

@@ -1,20 +1,7 @@
-import {
-  AggregatorRegistry,
-  collectDefaultMetrics,
-  Counter,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import { addGauge } from '../management/add-gauge.js';
 import type { Managed, Readiness } from '../management/management-routes.js';
-import type { WorkerProcess } from './worker-process.js';
-
-/** A value of a metric with its exemplar, which prom-client does not declare. */
-type Value = MetricValue<string> & { readonly metricName?: string; exemplar?: object | null };
-
-/** A metric as `getMetricsAsJSON` of prom-client returns it. */
-export type MetricValues = MetricObjectWithValues<Value>;
+import type { MetricValues, WorkerProcess } from './worker-process.js';
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
@@ -76,7 +63,8 @@ function notReady(running: string): Readiness {
  * that prom-client would omit become the minimum. A bucket has the exemplar of one process, which prom-client leaves out.
  */
 function sumOf(metrics: readonly MetricValues[]): Registry {
-  const keyOf = ({ metricName, labels }: Value): string => JSON.stringify([metricName, labels]);
+  const keyOf = ({ metricName, labels }: MetricValues['values'][number]): string =>
+    JSON.stringify([metricName, labels]);
   const exemplars = new Map<string, object>();
   for (const metric of metrics) {
     if (metric.aggregator === 'average') metric.aggregator = 'max';

@@ -247,7 +247,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     let posts: Promise<Answer>[] = [];
     await whileWritersWait(async () => {
       posts = Array.from({ length: 60 }, () => client.post(COOKIE, keyed()));
-      await sleep(500);
+      await sleep(1500);
     });
     const answers = await Promise.all(posts);
     const { length } = transactions.mock.calls;
