@@ -11,8 +11,9 @@ import { WorkersManagement } from './workers-management.js';
 
 /** Milliseconds that workers may take to end beyond their own limit (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
-/** Milliseconds before the replacement of a worker that has crashed. */
+/** Milliseconds before the replacement of a worker that has crashed; doubled for each that ends before it serves. */
 const PAUSE = 1000;
+const LONGEST_PAUSE = 30_000;
 
 /**
  * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens
@@ -28,6 +29,10 @@ export class Primary {
   /** Whether the first worker has started. */
   private isRunning = false;
   private replacing: Promise<void> = Promise.resolve();
+  /** Workers in a row that ended before they served. */
+  private failures = 0;
+  /** Set while a replacement waits for its pause. */
+  private restart?: NodeJS.Timeout;
 
   constructor(private readonly config: Config) {
     this.timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
@@ -79,10 +84,12 @@ export class Primary {
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
     this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`})`);
-    setTimeout(() => this.forkMissing(), PAUSE);
+    this.failures = worker.isServing ? 0 : this.failures + 1;
+    this.restart ??= setTimeout(() => this.forkMissing(), Math.min(PAUSE * 2 ** this.failures, LONGEST_PAUSE));
   }
 
   private forkMissing(): void {
+    this.restart = undefined;
     if (this.shutdown.hasBegun) return;
     const workers = [...this.workers].filter(({ isStopping }) => !isStopping);
     for (let count = workers.length; count < this.config.workers; count++) this.fork();

@@ -9,7 +9,11 @@ const SYSTEMD_SOCKET = 3;
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
+  // Process 1 of a container ignores a signal without a listener, also while it waits for a lock or a server.
+  const exit = (): never => process.exit(143);
+  if (process.pid === 1) process.on('SIGTERM', exit);
   const app = await createApp(config);
+  process.off('SIGTERM', exit);
   shutDownOnSignals(app, config);
   const { host, port } = config;
   // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process

@@ -21,6 +21,8 @@ import { run } from '../support/command.js';
 import { environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { until } from '../support/until.js';
+import { workersOf } from '../support/workers/workers.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
@@ -170,6 +172,24 @@ it.each([
   expect(service.output).toContain(`127.0.0.1:${port}`);
   expect(service.output.match(/The service cannot listen: .*EADDRINUSE/g)).toHaveLength(1);
   expect(service.output).not.toMatch(/^ +at /m);
+});
+
+onVolume('a start that waits for a locked database ends on SIGTERM also as process 1 of a container', async () => {
+  makeDatabase('CREATE TABLE things (name)', 0o666);
+  const other = openDatabase(join(folder, 'cookies.sqlite'));
+  other.exec('BEGIN EXCLUSIVE');
+  try {
+    const through = ['unshare', '--pid', '--fork', '--kill-child'];
+    await using service = ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '60000' }, { through });
+    await until(() => workersOf(service).length === 1, 'the service');
+    const [processOne] = workersOf(service);
+    const mapped = () => readFileSync(`/proc/${processOne}/maps`, 'utf8');
+    await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the service has loaded SQLite');
+    process.kill(processOne!, 'SIGTERM');
+    expect(await service.exit()).toBe(143);
+  } finally {
+    other.close();
+  }
 });
 
 describe('the built service', () => {
