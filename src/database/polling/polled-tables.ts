@@ -50,12 +50,14 @@ export class PolledTables implements OnApplicationShutdown {
 
   private async poll(): Promise<void> {
     for (const table of this.known.keys()) {
+      if (this.isStopped) return;
       try {
         await this.read(table);
         this.failing.delete(table);
       } catch (error) {
-        if (!this.failing.has(table))
+        if (!this.failing.has(table)) {
           this.logger.warn(`Changes of ${table.name} cannot be read: ${(error as Error).message}`);
+        }
         this.failing.add(table);
       }
     }

@@ -30,7 +30,7 @@ export interface ConnectionPoolOptions {
 /** Maximum milliseconds for a host to accept a connection; less if several hosts share a short busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
-/** Milliseconds until the pool asks a server without free slots for another connection. */
+/** Milliseconds until the pool asks a server without free slots for one more connection. */
 const FULL_PAUSE = 1000;
 
 /** The error of `pg.Pool` for a caller that has waited for longer than `connectionTimeoutMillis`. */
@@ -51,7 +51,7 @@ type Pooled = PostgresClient & pg.PoolClient;
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
-  /** Set while the pool does not ask for more connections, because the server had no free slot. */
+  /** Set while the pool has a lower limit, because the server had no free slot. */
   private growth?: NodeJS.Timeout;
 
   constructor(
@@ -129,7 +129,7 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.growth);
+    this.endGrowth();
     await this.pool.end();
   }
 
@@ -155,13 +155,19 @@ export class ConnectionPool {
     }
   }
 
-  /** Lets callers wait for one of the existing connections, until the pool asks the server for more after a pause. */
+  /** Lets callers wait for one of the existing connections, while the pool asks the server for one more each second. */
   private stopGrowth(): void {
-    this.pool.options.max = Math.max(1, this.pool.totalCount);
-    this.growth ??= setTimeout(() => {
-      this.growth = undefined;
-      this.pool.options.max = this.options.max;
+    const limits = this.pool.options;
+    limits.max = Math.max(1, this.pool.totalCount);
+    this.growth ??= setInterval(() => {
+      limits.max = Math.min(limits.max + 1, this.options.max);
+      if (limits.max === this.options.max) this.endGrowth();
     }, FULL_PAUSE).unref();
+  }
+
+  private endGrowth(): void {
+    clearInterval(this.growth);
+    this.growth = undefined;
   }
 
   /** Sets the formats of a session, and rejects a server that is not the primary, because only that accepts writes. */
