@@ -21,6 +21,7 @@ const LONGEST_PAUSE = 30_000;
  */
 export class Primary {
   private readonly logger = new Logger('Service');
+  private readonly log: ReturnType<typeof createLog>;
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
   private readonly shutdown: Shutdown;
@@ -37,7 +38,8 @@ export class Primary {
   constructor(private readonly config: Config) {
     this.timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
     this.shutdown = new Shutdown(() => this.stopWorkers(), this.timeout, this.logger);
-    Logger.overrideLogger(new NestLogger(createLog(config)));
+    this.log = createLog(config);
+    Logger.overrideLogger(new NestLogger(this.log));
     const exec = fileURLToPath(new URL('../main.js', import.meta.url));
     // `advanced`, because JSON turns NaN into null. The last descriptor is `WORKER_LOG`.
     const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
@@ -69,7 +71,7 @@ export class Primary {
   }
 
   private fork(): WorkerProcess {
-    const worker = new WorkerProcess();
+    const worker = new WorkerProcess(this.log);
     this.workers.add(worker);
     void worker.ended.then(() => this.handleEnd(worker));
     return worker;
@@ -84,7 +86,7 @@ export class Primary {
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
     this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`})`);
-    this.failures = worker.isServing ? 0 : this.failures + 1;
+    this.failures = worker.hasServed ? 0 : this.failures + 1;
     this.restart ??= setTimeout(() => this.forkMissing(), Math.min(PAUSE * 2 ** this.failures, LONGEST_PAUSE));
   }
 

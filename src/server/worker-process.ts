@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { EventEmitter, once } from 'node:events';
 import { Logger } from '@nestjs/common';
+import type { Logger as Log } from 'pino';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
 /** A value of a metric with its exemplar, which prom-client does not declare. */
@@ -73,6 +74,7 @@ export class WorkerProcess {
     this.onStart = resolve;
     this.process.once('close', () => resolve(false));
   });
+  hasServed = false;
   /** Whether the worker serves now. */
   isServing = false;
   /** Whether the primary has asked the worker to stop. */
@@ -82,13 +84,16 @@ export class WorkerProcess {
   readonly channel = new WorkerChannel(this.process, {
     serving: () => {
       this.isServing = true;
+      this.hasServed = true;
       this.onStart(true);
     },
     portClosed: () => void (this.isServing = false),
     metrics: (metrics) => void (this.metrics = metrics as MetricValues[]),
+    logLevel: (level) => void (this.log.level = String(level)),
   });
 
-  constructor() {
+  /** @param log gets the log level of the workers, which `cli set` may have changed */
+  constructor(private readonly log: Log) {
     this.process.stdout?.on('data', (text: Buffer) => process.stdout.write(text));
     this.process.stderr?.on('data', (text: Buffer) => process.stderr.write(text));
     // A signal to a process that has just ended may fail; `ended` handles the end.

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { createApp } from '../app.js';
 import { Config } from '../config/config.js';
+import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
@@ -28,6 +29,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
     portClosed: () => primary.ask('portClosed'),
     requestsFinished: reportMetrics,
   });
+  await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => void primary.ask('logLevel', logLevel));
   await app.listen({ host: own.host, port: own.port });
   void primary.ask('serving');
 }
