@@ -91,6 +91,7 @@ export class Primary {
   }
 
   private forkMissing(): void {
+    clearTimeout(this.restart);
     this.restart = undefined;
     if (this.shutdown.hasBegun) return;
     const workers = [...this.workers].filter(({ isStopping }) => !isStopping);
