@@ -51,6 +51,8 @@ type Pooled = PostgresClient & pg.PoolClient;
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
+  /** Number of open connections. `pool.totalCount` also has those that are still being made. */
+  private connected = 0;
   /** Set while the pool has a lower limit, because the server had no free slot. */
   private growth?: NodeJS.Timeout;
 
@@ -71,6 +73,9 @@ export class ConnectionPool {
       max: options.max,
       query_timeout: options.queryTimeout,
       connectTimeout: this.connectTimeout,
+      onRejected: (error) => {
+        if (isServerFull(error)) this.stopGrowth();
+      },
       connectionTimeoutMillis: settings.busyTimeout,
       idleTimeoutMillis: 30_000,
       // A host name may move to another server, so connections are replaced after half an hour.
@@ -80,6 +85,8 @@ export class ConnectionPool {
     this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.prepareSession }));
     // The pool removes an idle connection that breaks. Without a listener, the event would also end the process.
     this.pool.on('error', () => undefined);
+    this.pool.on('connect', () => this.connected++);
+    this.pool.on('remove', () => this.connected--);
   }
 
   /**
@@ -87,7 +94,7 @@ export class ConnectionPool {
    */
   async take(): Promise<PostgresClient> {
     const { fallback } = this.options;
-    const isStarved = this.growth !== undefined && this.pool.totalCount === 0;
+    const isStarved = this.growth !== undefined && this.connected === 0;
     if (isStarved && fallback !== undefined) return fallback.take();
     if (this.pool.waitingCount >= MOST_WAITING) throw overloaded();
     try {
@@ -144,11 +151,8 @@ export class ConnectionPool {
       } catch (error) {
         if ((error as Error).message === NONE_FREE) throw error;
         publishEngineError(error);
-        if (isServerFull(error)) {
-          this.stopGrowth();
-          // The server is the primary: only the primary accepts connections of this pool.
-          if (this.pool.totalCount > 0) continue;
-        }
+        // The server is the primary: only the primary accepts connections of this pool.
+        if (isServerFull(error) && this.connected > 0) continue;
         this.hosts.failOver(current);
         if (++failures >= this.hosts.count) throw error;
       }
@@ -158,7 +162,8 @@ export class ConnectionPool {
   /** Lets callers wait for one of the existing connections, while the pool asks the server for one more each second. */
   private stopGrowth(): void {
     const limits = this.pool.options;
-    limits.max = Math.max(1, this.pool.totalCount);
+    // The rejected connection is still counted.
+    limits.max = Math.max(1, this.pool.totalCount - 1);
     this.growth ??= setInterval(() => {
       limits.max = Math.min(limits.max + 1, this.options.max);
       if (limits.max === this.options.max) this.endGrowth();

@@ -47,6 +47,8 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
   /** Milliseconds that a server may take to accept a connection. */
   readonly connectTimeout: number;
+  /** Called when the server rejects the connection, before `pg.Pool` makes one for the next caller that waits. */
+  readonly onRejected: (error: Error) => void;
 }
 
 /** One connection to the last known primary. */
@@ -63,7 +65,7 @@ export class PostgresClient extends pg.Client {
   /** Whether no statement is in flight. */
   private isReady = true;
 
-  constructor(config: PostgresClientConfig) {
+  constructor(private readonly config: PostgresClientConfig) {
     const { hosts } = config;
     const target = hosts.current;
     // `pg.Pool` hides the password from code that copies its options.
@@ -88,6 +90,16 @@ export class PostgresClient extends pg.Client {
     this.query = tracked as typeof this.query;
     this.on('notice', (notice) => {
       if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
+    });
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+    if (callback === undefined) return super.connect();
+    super.connect((error: Error) => {
+      if ((error as Error | null) !== null) this.config.onRejected(error);
+      callback(error);
     });
   }
 
