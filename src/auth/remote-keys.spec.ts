@@ -67,9 +67,15 @@ describe('the keys of a provider', () => {
     ['nothing, and closes the connection', (_request, response) => response.destroy(), 'fetch failed'],
     ['a part, and then nothing', (_request, response) => response.write('{'), 'timed out'],
   ])('are 503 if the key set is %s', async (_what, first, reason) => {
-    listener = first;
+    let loads = 0;
+    listener = (request, response) => {
+      loads++;
+      return first(request, response);
+    };
     keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    keys.start();
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
+    expect(loads).toBe(1);
     expect(error).toMatchObject({ status: 503, headers: { 'retry-after': expect.stringMatching(/^[1-5]$/) } });
     expect((error as { cause: Error }).cause.message).toContain(reason);
   });
@@ -97,6 +103,18 @@ describe('the keys of a provider', () => {
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
     path = '/moved';
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
+  }, 30_000);
+
+  it('are loaded 5 s after a failed load, without a token', async () => {
+    listener = (_request, response) => response.writeHead(500).end();
+    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    keys.start();
+    await expect(taken(keys.candidates(ES256))).rejects.toMatchObject({ status: 503 });
+    const isLoaded = new Promise((resolve) => {
+      listener = (request, response) => resolve(json(KEYS)(request, response));
+    });
+    await isLoaded;
+    expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
   }, 30_000);
 
   it('stay known when the provider sends no valid key set any more', async () => {

@@ -36,8 +36,8 @@ export interface RemoteKeysOptions {
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
   private keySet?: KeySet;
-  /** The last load, which never rejects. */
-  private last: Promise<void> = Promise.resolve();
+  /** The load in progress. */
+  private current?: Promise<void>;
   /** A load that has not begun. */
   private next?: Promise<void>;
   private startedAt = -Infinity;
@@ -46,11 +46,14 @@ export class RemoteKeys implements TokenKeys {
 
   constructor(private readonly options: RemoteKeysOptions) {}
 
-  /** Loads the keys now and at intervals, until `stop`. */
+  /** Loads the keys now and at intervals, until `stop`; after a failure at the shortest one. */
   start(): void {
-    const refresh = (): void => void this.reload().catch(() => {});
+    const refresh = (): void => {
+      const interval = this.failure === undefined ? REFRESH_INTERVAL : SHORTEST_INTERVAL;
+      if (performance.now() > this.startedAt + interval) this.reload().catch(() => {});
+    };
     refresh();
-    this.timer = setInterval(refresh, REFRESH_INTERVAL).unref();
+    this.timer = setInterval(refresh, 1000).unref();
   }
 
   stop(): void {
@@ -65,8 +68,7 @@ export class RemoteKeys implements TokenKeys {
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
     if (!ALGORITHMS.test(header.alg)) return;
-    if (this.keySet === undefined) await this.last;
-    if (this.keySet === undefined) await this.reload();
+    if (this.keySet === undefined) await (this.current ?? this.reload());
     const found = await this.matching(header);
     yield* found;
     if (found.length > 0 && performance.now() < this.startedAt + SHORTEST_INTERVAL) return;
@@ -89,23 +91,22 @@ export class RemoteKeys implements TokenKeys {
 
   /** Loads the keys once for all waiting callers, after the load in progress, which may lack new keys. */
   private reload(): Promise<void> {
-    if (this.next === undefined) {
-      this.next = this.loadAfter(this.last);
-      this.last = this.next.catch(() => {});
-    }
+    this.next ??= this.loadLater();
     return this.next;
   }
 
-  private async loadAfter(last: Promise<void>): Promise<void> {
-    await last;
+  private async loadLater(): Promise<void> {
     try {
+      // If the load in progress fails, waiting callers fail with it, and the provider is not asked again immediately.
+      await this.current;
       const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
       if (wait > 0 && this.failure !== undefined) throw this.unavailable(this.failure);
       if (wait > 0) await sleep(wait, undefined, { ref: false });
     } finally {
       this.next = undefined;
     }
-    await this.load();
+    this.current = this.load().finally(() => (this.current = undefined));
+    await this.current;
   }
 
   private async load(): Promise<void> {
