@@ -244,4 +244,10 @@ describe('a module of a team', () => {
     expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
     expect(answer.text).not.toMatch(/inside|\.ts/);
   });
+
+  it('AuthGuard("jwt") verifies with the keys of its application beside another application', async () => {
+    await using other = await startService({ JWT_SECRET: 'the secret of another application' }, [NotesModule]);
+    expect((await clients.member.get('/notes/mine')).status).toBe(200);
+    expectInvalidToken(await Client.bearing(other, jws(HS256, claims())).get('/notes/mine'));
+  });
 });
