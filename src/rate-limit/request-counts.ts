@@ -37,22 +37,25 @@ export class RequestCounts {
     const isExceeded = count.requests > most;
     const shared = isExceeded ? undefined : await this.shared?.add(key, milliseconds).catch(() => undefined);
     Object.assign(count, shared ?? { requests: count.requests + 1 });
-    const seconds = Math.ceil((count.endsAt - Date.now()) / 1000);
     return {
       isExceeded: count.requests > most,
       remaining: Math.max(most - count.requests, 0),
-      /** Whole seconds until the window ends. The clock of another process may be a little ahead. */
-      seconds: Math.min(window, Math.max(1, seconds)),
+      /** Whole seconds until the window ends. */
+      seconds: Math.max(1, Math.ceil((count.endsAt - Date.now()) / 1000)),
     };
   }
 
-  /** The count of a key. The first request begins its window. */
+  /** The count of a key. The first request begins its window; a shorter setting ends it sooner. */
   private current(key: string, window: number): Count {
+    const now = Date.now();
+    const first = { requests: 0, endsAt: now + window };
     const count = this.counts.get(key);
-    if (count !== undefined && count.endsAt > Date.now()) return count;
-    const first = { requests: 0, endsAt: Date.now() + window };
-    this.counts.set(key, first);
-    return first;
+    if (count === undefined || count.endsAt <= now) {
+      this.counts.set(key, first);
+      return first;
+    }
+    count.endsAt = Math.min(count.endsAt, first.endsAt);
+    return count;
   }
 }
 
@@ -63,7 +66,7 @@ export class SharedCounts {
   constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * Counts one request. The first request of a key begins its window.
+   * Counts one request. The first request of a key begins its window; a shorter setting ends it sooner.
    * @param window in milliseconds
    */
   async add(key: string, window: number): Promise<Count> {
@@ -72,7 +75,8 @@ export class SharedCounts {
       INSERT INTO rate_limits (key, requests, ends_at) VALUES (${key}, 1, ${now + window})
       ON CONFLICT (key) DO UPDATE SET
         requests = CASE WHEN rate_limits.ends_at <= ${now} THEN 1 ELSE rate_limits.requests + 1 END,
-        ends_at = CASE WHEN rate_limits.ends_at <= ${now} THEN excluded.ends_at ELSE rate_limits.ends_at END
+        ends_at = CASE WHEN rate_limits.ends_at BETWEEN ${now + 1} AND excluded.ends_at
+          THEN rate_limits.ends_at ELSE excluded.ends_at END
       RETURNING requests, ends_at`;
     this.added += 1;
     if (this.added % PRUNE_EACH === 0) void this.prune(now).catch(() => {});

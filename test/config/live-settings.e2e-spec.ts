@@ -107,7 +107,7 @@ describe('cli set, with two services on one database', () => {
     expect((await clients[1]!.post(COOKIE)).status).toBe(507);
   });
 
-  it('RATE_LIMIT_... begins, changes and ends limits, and an unchanged limit keeps its counts', async () => {
+  it('RATE_LIMIT_... begins, changes and ends limits, which keep their counts, and a shorter window ends those that run', async () => {
     await change('RATE_LIMIT_SUBJECT_READ=1000', 'RATE_LIMIT_SUBJECT_LIST=2');
     const policy = (value: RegExp | undefined) => (answer: Answer) => {
       const field = answer.headers.get('ratelimit-policy');
@@ -127,7 +127,13 @@ describe('cli set, with two services on one database', () => {
       const client = await Client.of(service, { subject: 'reader of lists' });
       expect((await client.get('/cookies')).status).toBe(429);
     }
-    await change('--unset', 'RATE_LIMIT_SUBJECT_READ', 'RATE_LIMIT_SUBJECT_LIST');
+    await change('RATE_LIMIT_WINDOW=1');
+    for (const service of services) {
+      const client = await Client.of(service, { subject: 'reader of lists' });
+      const isAccepted = async (): Promise<boolean> => (await client.get('/cookies')).status === 200;
+      await until(isAccepted, () => 'the window of 60 s goes on', 2 * REACH);
+    }
+    await change('--unset', 'RATE_LIMIT_SUBJECT_READ', 'RATE_LIMIT_SUBJECT_LIST', 'RATE_LIMIT_WINDOW');
     await everywhere(read, policy(undefined));
   });
 
