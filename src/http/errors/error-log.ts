@@ -87,9 +87,7 @@ export class ErrorLog implements OnApplicationShutdown {
       onRepeat: (repeats) => this.logger[level](`${problem}: ${repeats} more requests in ${seconds} s`),
       onEnd: ({ count, milliseconds }) => {
         const total = Math.round(milliseconds / 1000);
-        this.logger.log(
-          `${problem}: over after ${total} s, the last ${seconds} s without a rejection; ${count} in all`,
-        );
+        this.logger.log(`${problem}: no more rejections in the last ${seconds} s; ${count} in all in ${total} s`);
       },
     });
   }
