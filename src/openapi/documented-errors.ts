@@ -52,18 +52,15 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
 }
 
 function commonErrors(scope: string): readonly DescribedError[] {
-  const absent = unauthenticated();
   const expired = new InvalidTokenError('The token has expired');
-  const limited = tooManyRequests('subject', 10, 60, 42);
   const unavailable = overloaded('The storage cannot be reached at the moment; try again');
-  const maintenance = inMaintenance();
   const outcomeUnknown = new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
   return [
-    described('No valid token', { absent, expired }, 'WWW-Authenticate'),
+    described('No valid token', { absent: unauthenticated(), expired }, 'WWW-Authenticate'),
     described(`The token lacks the scope \`${scope}\``, { scope: forbidden([scope]) }, 'WWW-Authenticate'),
     described(
       'The subject or the address sends too many requests; the operators of the service set the limits',
-      { limited },
+      { limited: tooManyRequests('subject', 10, 60, 42) },
       'Retry-After',
     ),
     described('The service failed', { failed: standardError(500) }),
@@ -72,7 +69,7 @@ function commonErrors(scope: string): readonly DescribedError[] {
           'The service or its database cannot be reached at the moment, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
             'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
             'repeated in each case; then the response has `Retry-After`',
-          { unavailable, maintenance, outcomeUnknown },
+          { unavailable, maintenance: inMaintenance(), outcomeUnknown },
           'Retry-After',
         )
       : described('The service or its database cannot be reached at the moment', { unavailable }, 'Retry-After'),

@@ -5,14 +5,11 @@ import { APP_GUARD, Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { subjectOf } from '../auth/principal.js';
-import type { Config } from '../config/config.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { clientKey, type HttpCall, httpCallOf } from '../http/messages/request.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { RequestCounts, SharedCounts } from './request-counts.js';
-
-type Limits = Config['rateLimit'];
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
@@ -61,11 +58,10 @@ export class RateLimitGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<true> {
-    const { rateLimit } = this.live.current;
-    const call = hasLimits(rateLimit) ? httpCallOf(context) : undefined;
+    const call = httpCallOf(context);
     if (call === undefined) return true;
     try {
-      await this.count(call, routeClassOf(this.reflector, context, call.request.method), rateLimit);
+      await this.count(call, routeClassOf(this.reflector, context, call.request.method));
       return true;
     } catch (error) {
       // A random time, so that rejected clients do not all repeat together.
@@ -79,14 +75,15 @@ export class RateLimitGuard implements CanActivate {
    * subject comes first: requests beyond it do not count for the address.
    * @throws {ApiError} 429
    */
-  private async count({ request, reply }: HttpCall, routeClass: RouteClass, limits: Limits): Promise<void> {
-    const { inProgress, window } = limits;
-    const subject = request.user === undefined ? undefined : subjectOf(request);
-    if (subject !== undefined && inProgress !== undefined) this.inProgress.add(subject, reply.raw, inProgress);
+  private async count({ request, reply }: HttpCall, routeClass: RouteClass): Promise<void> {
+    const { rateLimit } = this.live.current;
+    const { inProgress, window } = rateLimit;
+    const isPublic = request.user === undefined;
+    if (inProgress !== undefined && !isPublic) this.inProgress.add(subjectOf(request), reply.raw, inProgress);
     for (const counted of ['subject', 'address'] as const) {
-      const key = counted === 'subject' ? subject : clientKey(request);
-      const most = limits[counted][routeClass];
-      if (key === undefined || most === undefined) continue;
+      const most = rateLimit[counted][routeClass];
+      if (most === undefined || (counted === 'subject' && isPublic)) continue;
+      const key = counted === 'subject' ? subjectOf(request) : clientKey(request);
       const policy = `${counted}-${routeClass}`;
       const { isExceeded, remaining, seconds } = await this.counts.add(policy, key, most, window);
       append(reply, 'ratelimit-policy', `"${policy}";q=${most};w=${window}`);
@@ -98,10 +95,6 @@ export class RateLimitGuard implements CanActivate {
 
 @Module({ providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }] })
 export class RateLimitModule {}
-
-function hasLimits({ inProgress, subject, address }: Limits): boolean {
-  return [inProgress, ...Object.values(subject), ...Object.values(address)].some((limit) => limit !== undefined);
-}
 
 /** Appends to a list of structured fields (RFC 9651). */
 function append(reply: FastifyReply, name: string, item: string): void {

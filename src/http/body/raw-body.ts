@@ -67,12 +67,9 @@ export class RawBody {
         else done(null, chunk);
       },
     });
-    const close = () => {
-      if (!raw.readableEnded) counted.destroy(incomplete());
-    };
     // Without this listener an error that comes before the handler reads would end the process.
     counted.on('error', () => {});
-    this.onEarlyEnd(close);
+    this.onEarlyEnd((error) => counted.destroy(error));
     return raw.pipe(counted);
   }
 
@@ -111,8 +108,11 @@ export class RawBody {
     if (coding !== undefined && coding.toLowerCase() !== 'identity') throw wrongCoding();
   }
 
-  /** Calls `close` when the client disconnects, and when a 400 or 408 is sent while the body is still arriving. */
-  private onEarlyEnd(close: () => void): void {
+  /** Calls `fail` when the client disconnects, and when a 400 or 408 is sent while the body is still arriving. */
+  private onEarlyEnd(fail: (error: ApiError) => void): void {
+    const close = (): void => {
+      if (!this.raw.readableEnded) fail(incomplete());
+    };
     this.raw.on('error', close).on('close', close);
     this.request.rawResponse?.once('close', close);
     // The client may have disconnected while a guard was running.
@@ -142,15 +142,12 @@ export class RawBody {
         reject(error);
       };
       raw.on('data', collect);
-      const close = () => {
-        if (!raw.readableEnded) reject(incomplete());
-      };
       raw.on('end', () => {
         const bytes = Buffer.concat(chunks);
         if (this.request.headers[IDEMPOTENCY_KEY] !== undefined) this.content = bytes;
         resolve(bytes);
       });
-      this.onEarlyEnd(close);
+      this.onEarlyEnd(reject);
     });
   }
 }

@@ -23,26 +23,17 @@ export interface HandlerArgument {
   readonly hasSchema: boolean;
 }
 
-/** A method of a controller that serves a route. */
-interface Handler {
-  readonly controller: Type;
-  readonly method: string;
-  readonly handler: () => unknown;
-  /** For the log: `OrdersController.list`. */
-  readonly name: string;
-}
-
 const scanner = new MetadataScanner();
 
-/** The handlers of all controllers. */
-export function handlersOf(discovery: DiscoveryService): Handler[] {
+/** The methods of all controllers that serve a route. */
+export function handlersOf(discovery: DiscoveryService) {
   const controllers = new Set(discovery.getControllers().map(({ metatype }) => metatype as Type | null));
   return [...controllers].flatMap((controller) => {
     if (controller === null) return [];
     const prototype = controller.prototype as Record<string, () => unknown>;
     return scanner
       .getAllMethodNames(prototype)
-      .map((method) => ({ controller, method, handler: prototype[method]!, name: `${controller.name}.${method}` }))
+      .map((method) => ({ controller, method, handler: prototype[method]! }))
       .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler));
   });
 }

@@ -15,8 +15,6 @@ export const MAX_PARAM_LENGTH = 65_536;
 /** A path that ends in a slash. The router matches `/orders/` to `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
-const nothingHere = (): ApiError => standardError(404);
-
 /** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, 404 for others. */
 export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
@@ -40,10 +38,11 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
     const isRouted = !request.is404 && request.routeOptions.url !== PREFLIGHTS;
     if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
     const found = methodsOf(url);
-    if (found.length === 0) return sendError(nothingHere(), request, reply);
+    if (found.length === 0) return sendError(standardError(404), request, reply);
     const methods = new Set([...found, 'OPTIONS']);
     // A route of the method has other constraints, such as a version.
-    if (methods.has(request.method) && request.method !== 'OPTIONS') return sendError(nothingHere(), request, reply);
+    if (methods.has(request.method) && request.method !== 'OPTIONS')
+      return sendError(standardError(404), request, reply);
     const allow = [...methods].sort().join(', ');
     if (request.method === 'OPTIONS') {
       reply.code(204).header('allow', allow);

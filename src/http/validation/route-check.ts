@@ -25,11 +25,11 @@ export class RouteCheck implements OnModuleInit {
 
   /** @throws {RouteError} */
   onModuleInit(): void {
-    const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler, name }) => {
+    const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler }) => {
       const accepted = acceptedBodyOf(handler);
       return argumentsOf(controller, method)
         .flatMap((argument) => [...errorsOf(argument), ...bodyErrors(argument, accepted)])
-        .map((error) => `${name}: ${error}`);
+        .map((error) => `${controller.name}.${method}: ${error}`);
     });
     if (errors.length > 0) throw new RouteError(errors);
   }
