@@ -96,5 +96,19 @@ function comparable(sql: string): string {
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
   let plain = masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase();
   for (const [older, newer] of OLDER_COLUMNS) plain = plain.replaceAll(older, newer);
-  return plain;
+  return plain.startsWith('createtable') ? definitionsOf(plain).sort().join() : plain;
+}
+
+/**
+ * The columns and constraints of a table, without parentheses. When a migration was reverted and has run again, TypeORM
+ * has rebuilt tables: the definitions are in another order, and each CHECK has more parentheses.
+ */
+function definitionsOf(table: string): string[] {
+  let definitions = table.replace('(', ',').replace(/\)(?=[^)]*$)/, ',');
+  for (let before = ''; before !== definitions;) {
+    before = definitions;
+    // The innermost parentheses; a comma in them separates no definitions.
+    definitions = before.replaceAll(/\(([^()]*)\)/g, (_all, list: string) => list.replaceAll(',', ' '));
+  }
+  return definitions.split(',');
 }
