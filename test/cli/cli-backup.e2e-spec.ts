@@ -395,4 +395,20 @@ describe('cli backup and restore', () => {
     expect(readFileSync(join(folder, aside[0]!), 'utf8') === 'broken'.repeat(2000)).toBe(true);
     expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
   });
+
+  it('gives the restored database no WAL or journal of a database that was removed', async () => {
+    const left = ['-journal', '-wal', '-shm'].map((suffix) => join(folder, `cookies.sqlite${suffix}`));
+    rmSync(join(folder, 'cookies.sqlite'));
+    for (const file of left) writeFileSync(file, 'old');
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    expect(left.filter((file) => existsSync(file))).toEqual([]);
+    expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
+  });
+
+  it('restores beside another restore, or reports it', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => run(folder, ['restore', 'backup.sqlite'])));
+    const wrong = outcomes.filter(({ code, stderr }) => code !== 0 && !stderr.includes('is in use'));
+    expect([wrong, countsOf(folder)]).toEqual([[], { count: 300, used: 300 }]);
+    expect(readdirSync(folder).filter((name) => name.includes('restoring'))).toEqual([]);
+  });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
@@ -12,7 +12,7 @@ import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkCopy } from './check-copy.js';
-import { copyDatabase, pack } from './copy.js';
+import { copyDatabase, draftFolder, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
 export interface BackupFolder {
@@ -24,12 +24,6 @@ export interface BackupFolder {
   /** Packs a new backup with gzip. */
   readonly gzip: boolean;
 }
-
-/** The beginning of the name of a folder with a backup in progress. */
-const DRAFT = `.${SERVICE_NAME}-backup-`;
-
-/** Milliseconds after which a draft counts as that of a killed process. */
-const LONGEST_BACKUP = 6 * 3600 * 1000;
 
 /** Milliseconds; a timer of Node cannot be longer than 24 days. */
 const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
@@ -75,21 +69,20 @@ async function addBackup(
 ): Promise<string> {
   requireDatabase(config);
   await requireFolder(folder.path);
-  let draftFolder: string | undefined;
+  let drafts: string | undefined;
   try {
-    await removeOldDrafts(folder.path);
-    draftFolder = await mkdtemp(join(folder.path, DRAFT));
+    drafts = await draftFolder(join(folder.path, `.${SERVICE_NAME}-backup-`));
     const time = Date.now();
-    const draft = join(draftFolder, 'draft.sqlite');
+    const draft = join(drafts, 'draft.sqlite');
     await copyDatabase(database, draft, interrupt);
-    const trial = join(draftFolder, 'trial.sqlite');
+    const trial = join(drafts, 'trial.sqlite');
     await copyDatabase(draft, trial, interrupt);
     const { recordCheck } = folder;
     const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
     interrupt.throwIfAborted();
     const copied = folder.gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
-    giveToFolderOwner(copied, draftFolder);
+    giveToFolderOwner(copied, drafts);
     await sync(copied);
     const path = await publish(copied, folder, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
@@ -105,7 +98,7 @@ async function addBackup(
     const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
-    if (draftFolder !== undefined) await rm(draftFolder, { recursive: true, force: true });
+    if (drafts !== undefined) await rm(drafts, { recursive: true, force: true });
   }
 }
 
@@ -130,12 +123,4 @@ async function removeSuperseded({ path, keep }: BackupFolder): Promise<number> {
   const superseded = supersededBackups(await backupsIn(path), keep, Date.now());
   for (const { name } of superseded) await rm(join(path, name), { force: true });
   return superseded.length;
-}
-
-async function removeOldDrafts(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (!entry.isDirectory() || !entry.name.startsWith(DRAFT)) continue;
-    if (Date.now() - (await stat(path)).mtimeMs > LONGEST_BACKUP) await rm(path, { recursive: true, force: true });
-  }
 }

@@ -1,11 +1,32 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { createPrivately, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
+import { createPrivately, giveToFolderOwner, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Progress } from '../output/progress.js';
+
+/** Milliseconds after which a folder of drafts counts as that of a killed process. */
+const LONGEST_USE = 6 * 3600 * 1000;
+
+/**
+ * Makes a folder for drafts, and removes those of killed processes.
+ * @param prefix the beginning of its path
+ */
+export async function draftFolder(prefix: string): Promise<string> {
+  for (const entry of await readdir(dirname(prefix), { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
+    const path = join(dirname(prefix), entry.name);
+    // Another process may remove its folder meanwhile.
+    const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
+    if (Date.now() - used > LONGEST_USE) await rm(path, { recursive: true, force: true });
+  }
+  const folder = await mkdtemp(prefix);
+  giveToFolderOwner(folder, folder);
+  return folder;
+}
 
 /** Pages to copy before the event loop turns: about 10 MB. */
 const STEP = 2500;

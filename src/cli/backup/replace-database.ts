@@ -5,8 +5,8 @@ import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { Failure } from '../command-errors.js';
 import { replaceFile } from '../output/replace-file.js';
 
-/** Suffixes of the files beside a database in WAL mode. */
-const WAL = ['-wal', '-shm'] as const;
+/** Suffixes of the files that SQLite would apply to a new database of this name. */
+const BESIDE = ['-journal', '-wal', '-shm'] as const;
 
 /**
  * Puts a draft in the place of the database, and keeps the old database beside it.
@@ -14,11 +14,8 @@ const WAL = ['-wal', '-shm'] as const;
  * @throws {Failure} when another process has the database open
  */
 export async function replaceDatabase(draft: string, path: string): Promise<string | undefined> {
-  if (!existsSync(path)) {
-    await replaceFile(draft, path);
-    return undefined;
-  }
-  using lock = acquireExclusiveLock(path);
+  const isThere = existsSync(path);
+  using lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
   if (lock === undefined)
     throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -29,8 +26,10 @@ export async function replaceDatabase(draft: string, path: string): Promise<stri
     await takeBack(path, aside);
     throw error;
   }
-  return aside;
+  return isThere ? aside : undefined;
 }
+
+const NO_LOCK: Disposable = { [Symbol.dispose]: () => {} };
 
 /**
  * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
@@ -49,24 +48,24 @@ function acquireExclusiveLock(path: string): Disposable | undefined {
     database.close();
     if (isBusy(error)) return undefined;
     // No service can use such a file, so no lock is needed.
-    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { [Symbol.dispose]: () => {} };
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return NO_LOCK;
     throw error;
   }
 }
 
 /** Gives the old database a second name, so that a complete database has the first name at every moment. */
 async function keepAside(path: string, aside: string): Promise<void> {
-  // These files exist only beside a damaged database. SQLite would use an old WAL for the new database.
-  for (const suffix of WAL) {
+  // These files exist only beside a damaged database, or when the database alone was removed.
+  for (const suffix of BESIDE) {
     if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
   }
   // Some file systems have no hard links.
-  await link(path, aside).catch(() => copyFile(path, aside));
+  if (existsSync(path)) await link(path, aside).catch(() => copyFile(path, aside));
 }
 
 /** Undoes `keepAside`: with two names, a database would get two WAL files. */
 async function takeBack(path: string, aside: string): Promise<void> {
-  for (const suffix of WAL) {
+  for (const suffix of BESIDE) {
     if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
   }
   await rm(aside, { force: true });

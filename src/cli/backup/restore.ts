@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
@@ -12,6 +12,7 @@ import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
+import { draftFolder } from './copy.js';
 import { replaceDatabase } from './replace-database.js';
 
 export interface RestoreOptions {
@@ -29,7 +30,10 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   let folder: string | undefined;
   try {
-    folder = verify ? await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`)) : await emptyFolder(`${path}.restoring`);
+    if (!verify) makePrivateFolder(dirname(path));
+    folder = verify
+      ? await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`))
+      : await draftFolder(`${path}.restoring-`);
     const copy = join(folder, 'draft.sqlite');
     await receiveBackup(file, copy, interrupt);
     const { counts, pending } = await checkCopy(copy, { file, recordCheck: !skipRecordCheck }, config, interrupt);
@@ -51,13 +55,6 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   } finally {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Makes a folder, which a killed restore may have left. */
-async function emptyFolder(path: string): Promise<string> {
-  await rm(path, { recursive: true, force: true });
-  makePrivateFolder(path);
-  return path;
 }
 
 /** Puts a checked copy in the place of the database. */
