@@ -194,7 +194,16 @@ describe('the configuration', () => {
   it('ignores variables of other programs', () => {
     const others = [
       ...['HOME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL', 'BLOG_LEVELS'],
-      ...['MY_JWT_SECRET_KEY', 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'],
+      ...[
+        'MY_JWT_SECRET_KEY',
+        'NODE_OPTIONS',
+        'NODE_VERSION',
+        'JWT_LIBRARY',
+        'COOKIES_POLICY',
+        'DOC',
+        'POST',
+        'WORKER_ID',
+      ],
       // Kubernetes sets these for a Service "cookies".
       ...['COOKIES_PORT', 'COOKIES_SERVICE_HOST', 'COOKIES_SERVICE_PORT_HTTP', 'COOKIES_PORT_3000_TCP_ADDR'],
     ];

@@ -180,12 +180,13 @@ function misspelledNames(environment: Environment, settings: readonly Setting[])
 
 const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
 
-/** Tells whether two names of six letters or more differ by at most two neighbouring letters. */
+/** Tells whether two names of six letters or more differ by one letter, or by two neighbours that are wrong or swapped. */
 function isSimilar(one: string, other: string): boolean {
   const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
   let begin = 0;
   while (begin < shorter.length && shorter[begin] === longer[begin]) begin++;
   let end = 0;
   while (end < shorter.length - begin && shorter.at(-1 - end) === longer.at(-1 - end)) end++;
-  return shorter.length >= 6 && longer.length - begin - end <= 2;
+  const most = shorter.length === longer.length ? 2 : 1;
+  return shorter.length >= 6 && longer.length - begin - end <= most;
 }
