@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
@@ -229,6 +229,13 @@ describe('the command line', () => {
         code: 1,
         stdout: expect.stringMatching(/^FAIL {2}volume writable +\/proc\/self cannot be written: ENOENT/m),
       });
+    });
+
+    it('reports a folder that is a link to a missing one, such as a disk that is not mounted', async () => {
+      symlinkSync(join(folder, 'nowhere'), join(folder, 'data'));
+      const environment = { DATABASE_URL: `sqlite:${join(folder, 'data/cookies.sqlite')}` };
+      const { stdout } = await run(folder, ['doctor'], { environment });
+      expect(stdout).toMatch(/^FAIL {2}volume writable +\S+data cannot be written: ENOENT/m);
     });
   });
 });

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
@@ -13,10 +13,10 @@ export type Checks = Readonly<Record<string, (config: Config) => string | Promis
 /** Free bytes that a volume should have: for the WAL, the reserve and some thousand records. */
 const LEAST_FREE = 64 * 1024 * 1024;
 
-/** The folder of the database, or its nearest parent that exists. */
+/** The folder of the database, or its nearest parent that exists. A link to a missing folder is a problem to report. */
 function folderOf(path: string): string {
   let folder = dirname(path);
-  while (!existsSync(folder)) folder = dirname(folder);
+  while (lstatSync(folder, { throwIfNoEntry: false }) === undefined) folder = dirname(folder);
   return folder;
 }
 
