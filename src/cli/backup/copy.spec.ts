@@ -1,8 +1,18 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { copyDatabase } from './copy.js';
+import { copyDatabase, draftFolder } from './copy.js';
+
+describe('draftFolder', () => {
+  it('removes the folder that a killed process with the same host and process id has left', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    const left = await draftFolder(join(folder, 'draft-'));
+    const made = await draftFolder(join(folder, 'draft-'));
+    expect([existsSync(left), existsSync(made)]).toEqual([false, true]);
+    rmSync(folder, { recursive: true });
+  });
+});
 
 describe('copyDatabase', () => {
   let folder: string;

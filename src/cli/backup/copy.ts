@@ -1,5 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,18 +13,20 @@ import { Progress } from '../output/progress.js';
 const LONGEST_USE = 6 * 3600 * 1000;
 
 /**
- * Makes a folder for drafts, and removes those of killed processes.
+ * Makes a folder for drafts, and removes those of killed processes: old ones, and those with the host and the process id
+ * of this process, such as of a container that was started again.
  * @param prefix the beginning of its path
  */
 export async function draftFolder(prefix: string): Promise<string> {
+  const own = `${prefix}${hostname()}-${process.pid}-`;
   for (const entry of await readdir(dirname(prefix), { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
     const path = join(dirname(prefix), entry.name);
     // Another process may remove its folder meanwhile.
     const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
-    if (Date.now() - used > LONGEST_USE) await rm(path, { recursive: true, force: true });
+    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await rm(path, { recursive: true, force: true });
   }
-  const folder = await mkdtemp(prefix);
+  const folder = await mkdtemp(own);
   giveToFolderOwner(folder, folder);
   return folder;
 }
