@@ -2,7 +2,7 @@
  * Writes the files of a new resource (`npm run generate -- --help`). It asks no questions and overwrites no file.
  */
 import './supported-node.js';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
@@ -80,7 +80,12 @@ async function generate(args) {
     throw new ArgumentError(`"${plural}": tests have a table of this name, in ${ofTests}; ${advice}`);
   }
   const files = filesOf(resource);
-  const existing = Object.keys(files).filter((path) => existsSync(join(ROOT, path)));
+  // A migration of an earlier run has another time.
+  const migrations = readdirSync(join(ROOT, 'migrations')).filter((name) => name.endsWith(`-create-${plural}.ts`));
+  const existing = [
+    ...Object.keys(files).filter((path) => existsSync(join(ROOT, path))),
+    ...migrations.map((name) => `migrations/${name}`),
+  ];
   if (existing.length > 0) {
     throw new ArgumentError(
       `${existing.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,

@@ -122,7 +122,7 @@ describe('npm run generate', () => {
     for (const file of ['src/gift-cards', 'test/gift-cards.e2e-spec.ts', 'test/on-postgres/gift-cards.e2e-spec.ts']) {
       expect(stderr).toContain(file);
     }
-    expect(stderr).toMatch(/: exists already, and nothing is overwritten/);
+    expect(stderr).toMatch(/migrations\/\d+-create-gift-cards\.ts: exists already, and nothing is overwritten/);
     expect([copy.files(), read('src/app.module.ts'), texts()]).toEqual(before);
   });
 });
