@@ -37,7 +37,11 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
       'the target, which is replaced when the copy is complete and checked; "-" is stdout; .gz is packed with gzip',
     )
     .option('--to <folder>', 'make a new file in this folder, preferably on another disk')
-    .option('--every <time>', 'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
+    .option(
+      '--every <time>',
+      'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, at most 24d',
+      seconds,
+    )
     .option(
       '--keep <numbers>',
       'with --to: keep the newest backup of each of the last hours, days and weeks',
