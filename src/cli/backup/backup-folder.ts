@@ -15,7 +15,7 @@ import { checkCopy } from './check-copy.js';
 import { copyDatabase, draftFolder, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
-export interface BackupFolder {
+interface BackupFolder {
   readonly path: string;
   /** The older backups to keep after a new one; default: all of them. */
   readonly keep?: Keep;
@@ -69,20 +69,20 @@ async function addBackup(
 ): Promise<string> {
   requireDatabase(config);
   await requireFolder(folder.path);
-  let drafts: string | undefined;
+  let drafts: Awaited<ReturnType<typeof draftFolder>> | undefined;
   try {
     drafts = await draftFolder(join(folder.path, `.${SERVICE_NAME}-backup-`));
     const time = Date.now();
-    const draft = join(drafts, 'draft.sqlite');
+    const draft = join(drafts.path, 'draft.sqlite');
     await copyDatabase(database, draft, interrupt);
-    const trial = join(drafts, 'trial.sqlite');
+    const trial = join(drafts.path, 'trial.sqlite');
     await copyDatabase(draft, trial, interrupt);
     const { recordCheck } = folder;
     const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
     interrupt.throwIfAborted();
     const copied = folder.gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
-    giveToFolderOwner(copied, drafts);
+    giveToFolderOwner(copied, drafts.path);
     await sync(copied);
     const path = await publish(copied, folder, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
@@ -98,7 +98,8 @@ async function addBackup(
     const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
-    if (drafts !== undefined) await rm(drafts, { recursive: true, force: true });
+    // After the free space is read, which the drafts have taken.
+    await drafts?.[Symbol.asyncDispose]();
   }
 }
 

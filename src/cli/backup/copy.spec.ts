@@ -7,9 +7,8 @@ import { copyDatabase, draftFolder } from './copy.js';
 describe('draftFolder', () => {
   it('removes the folder that a killed process with the same host and process id has left', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    const left = await draftFolder(join(folder, 'draft-'));
-    const made = await draftFolder(join(folder, 'draft-'));
-    expect([existsSync(left), existsSync(made)]).toEqual([false, true]);
+    const [left, made] = [await draftFolder(join(folder, 'draft-')), await draftFolder(join(folder, 'draft-'))];
+    expect([existsSync(left.path), existsSync(made.path)]).toEqual([false, true]);
     rmSync(folder, { recursive: true });
   });
 });

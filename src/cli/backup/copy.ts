@@ -13,23 +13,26 @@ import { Progress } from '../output/progress.js';
 const LONGEST_USE = 6 * 3600 * 1000;
 
 /**
- * Makes a folder for drafts, and removes those of killed processes: old ones, and those with the host and the process id
- * of this process, such as of a container that was started again.
+ * Makes a folder for drafts, which `await using` removes, and removes those of killed processes: old ones, and those with
+ * the host and the process id of this process, such as of a container that was started again.
  * @param prefix the beginning of its path
  */
-export async function draftFolder(prefix: string): Promise<string> {
+export async function draftFolder(prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {
   const own = `${prefix}${hostname()}-${process.pid}-`;
   for (const entry of await readdir(dirname(prefix), { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
     const path = join(dirname(prefix), entry.name);
     // Another process may remove its folder meanwhile.
     const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
-    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await rm(path, { recursive: true, force: true });
+    // A folder of another user may stay.
+    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await remove(path).catch(() => {});
   }
-  const folder = await mkdtemp(own);
-  giveToFolderOwner(folder, folder);
-  return folder;
+  const path = await mkdtemp(own);
+  giveToFolderOwner(path, path);
+  return { path, [Symbol.asyncDispose]: () => remove(path) };
 }
+
+const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
 /** Pages to copy before the event loop turns: about 10 MB. */
 const STEP = 2500;

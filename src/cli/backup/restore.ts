@@ -1,19 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, link, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
+import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { resolveLinks } from '../output/destination.js';
-import { sync } from '../output/replace-file.js';
+import { replaceFile, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
 import { draftFolder } from './copy.js';
-import { replaceDatabase } from './replace-database.js';
+
+/** Suffixes of the files that SQLite would apply to a new database of this name. */
+const LEFTOVERS = ['-journal', '-wal', '-shm'] as const;
 
 export interface RestoreOptions {
   /** Only checks whether the backup can be restored. */
@@ -28,13 +33,11 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   // A symbolic link to the database remains a link.
   const path = await resolveLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
-  let folder: string | undefined;
   try {
     if (!verify) makePrivateFolder(dirname(path));
-    folder = verify
-      ? await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`))
-      : await draftFolder(`${path}.restoring-`);
-    const copy = join(folder, 'draft.sqlite');
+    const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
+    await using folder = await draftFolder(place);
+    const copy = join(folder.path, 'draft.sqlite');
     await receiveBackup(file, copy, interrupt);
     const { counts, pending } = await checkCopy(copy, { file, recordCheck: !skipRecordCheck }, config, interrupt);
     const records = countedRecords(counts);
@@ -52,17 +55,71 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     if (interrupt.aborted) throw new Failure(`Interrupted. ${state}`, interrupt.reason);
     const { message } = error as Error;
     throw new Failure(`${error instanceof Failure ? message : `${file} is not restored: ${message}.`} ${state}`, error);
-  } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Puts a checked copy in the place of the database. */
+/**
+ * Puts a checked copy in the place of the database, and keeps the old database beside it.
+ * @throws {Failure} when another process has the database open
+ */
 async function replaceStorage(copy: string, path: string, what: string, interrupt: AbortSignal): Promise<void> {
   // Before the lock is taken, because a signal can still be handled here.
   await sync(copy);
   interrupt.throwIfAborted();
-  const aside = await replaceDatabase(copy, path);
+  const isThere = existsSync(path);
+  using lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
+  if (lock === undefined)
+    throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
+  const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  try {
+    await keepAside(path, aside);
+    await replaceFile(copy, path);
+  } catch (error) {
+    await takeBack(path, aside);
+    throw error;
+  }
   console.error(`Restored ${what} to ${path}, under a new epoch: older ETags are no longer valid.`);
-  if (aside !== undefined) console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
+  if (isThere) console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
+}
+
+const NO_LOCK: Disposable = { [Symbol.dispose]: () => {} };
+
+/**
+ * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
+ * @returns the lock, which `using` releases; `undefined` when another process has the file open
+ * @throws SqliteError
+ */
+function acquireExclusiveLock(path: string): Disposable | undefined {
+  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
+  try {
+    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
+    const mode = database.pragma('journal_mode = DELETE', { simple: true });
+    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    // No service can use such a file, so no lock is needed.
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return NO_LOCK;
+    throw error;
+  }
+}
+
+/** Gives the old database a second name, so that a complete database has the first name at every moment. */
+async function keepAside(path: string, aside: string): Promise<void> {
+  // These files exist only beside a damaged database, or when the database alone was removed.
+  for (const suffix of LEFTOVERS) {
+    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
+  }
+  // Some file systems have no hard links.
+  if (existsSync(path)) await link(path, aside).catch(() => copyFile(path, aside));
+}
+
+/** Undoes `keepAside`: with two names, a database would get two WAL files. */
+async function takeBack(path: string, aside: string): Promise<void> {
+  for (const suffix of LEFTOVERS) {
+    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
+  }
+  await rm(aside, { force: true });
 }
