@@ -22,36 +22,29 @@ export const privateKeyFile: Parse<string> = (path) => {
 
 /** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
-  const { pem: cert, certificate } = certificateIn(certFile);
-  const { pem: key, privateKey } = privateKeyIn(keyFile);
+  const { pem: cert, parsed: certificate } = certificateIn(certFile);
+  const { pem: key, parsed: privateKey } = privateKeyIn(keyFile);
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
   return { cert, key, expires: new Date(certificate.validTo) };
 }
 
-function certificateIn(path: string) {
-  const pem = textOf(path);
-  try {
-    return { pem, certificate: new X509Certificate(pem) };
-  } catch {
-    throw new Error(`must name a file with a PEM certificate, followed by those of its authorities; ${path} has none`);
-  }
-}
+const certificateIn = (path: string) =>
+  readPem(path, (pem) => new X509Certificate(pem), 'certificate, followed by those of its authorities');
 
-function privateKeyIn(path: string) {
-  const pem = textOf(path);
-  try {
-    return { pem, privateKey: createPrivateKey(pem) };
-  } catch {
-    throw new Error(`must name a file with a PEM private key without a passphrase; ${path} has none`);
-  }
-}
+const privateKeyIn = (path: string) => readPem(path, createPrivateKey, 'private key without a passphrase');
 
-function textOf(path: string): string {
+function readPem<T>(path: string, parse: (pem: string) => T, content: string): { pem: string; parsed: T } {
+  let pem: string;
   try {
-    return readFileSync(path, 'utf8');
+    pem = readFileSync(path, 'utf8');
   } catch (error) {
     throw new Error(`must name a file that the service can read: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    return { pem, parsed: parse(pem) };
+  } catch {
+    throw new Error(`must name a file with a PEM ${content}; ${path} has none`);
   }
 }
