@@ -128,7 +128,11 @@ Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
         'keep the ids, or assign new ones (default: keep those of lines that have them)',
       ).choices(['keep', 'assign']),
     )
-    .option('--dry-run', 'as --atomic, but undo everything at the end; on PostgreSQL, ids may be skipped')
+    .option(
+      '--dry-run',
+      'check everything and store nothing: on SQLite in a copy of the database (in TMPDIR), on PostgreSQL as --atomic, with ' +
+        'everything undone at the end; ids may be skipped there',
+    )
     .addOption(
       new Option('--atomic', 'store all or nothing, in one transaction; the service cannot write meanwhile').conflicts(
         'resume',

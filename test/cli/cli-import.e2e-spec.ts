@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
 import { startLoggedService } from '../support/logged-service.js';
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
@@ -162,11 +163,16 @@ describe('cli import', () => {
     expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
   });
 
-  it('stores nothing in a dry run, and needs a database and a file for it', async () => {
-    const early = await importFile(lines(3), ['--dry-run']);
-    expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no database') });
+  it('stores nothing in a dry run, also beside a writer, and needs a file for it', async () => {
+    expect(await importFile(lines(3), ['--dry-run'])).toMatchObject({ code: 0 });
+    expect(readdirSync(folder).filter((name) => name.includes('sqlite'))).toEqual([]);
     await importFile(lines(3));
-    const valid = await importFile(lines(3, 4), ['--dry-run']);
+    const TMPDIR = temporaryFolder();
+    using writer = openDatabase(join(folder, 'cookies.sqlite'));
+    writer.exec('BEGIN IMMEDIATE');
+    const valid = await importFile(lines(3, 4), ['--dry-run'], { TMPDIR });
+    writer.exec('ROLLBACK');
+    expect(readdirSync(TMPDIR)).toEqual([]);
     expect(valid).toMatchObject({ code: 0, stderr: expect.stringContaining('9997 of 10000 places are free.') });
     expect(valid.stderr).toContain('The input is valid: 3 cookies can be imported. Nothing is stored.');
     for (const [text, number] of [

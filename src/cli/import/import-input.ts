@@ -7,7 +7,7 @@ import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
 import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
 
-export type IdsOption = 'keep' | 'assign';
+type IdsOption = 'keep' | 'assign';
 
 export interface ImportOptions {
   readonly ids?: IdsOption;

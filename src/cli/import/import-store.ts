@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
-import { OutcomeUnknownError } from '../../database/errors.js';
+import { DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import type { Id } from '../../resource/id-kinds.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
@@ -44,7 +44,9 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
     if (error instanceof DryRunEnd) return stored;
     const isUnknown = error instanceof OutcomeUnknownError;
     const state = isUnknown ? 'All lines are stored, or none.' : 'Nothing is stored: the import is undone.';
-    throw new Failure(`${(error as Error).message}\n${state}`, error);
+    const isTrialFull = job.options.dryRun && error instanceof DiskFullError;
+    const advice = isTrialFull ? ' On SQLite a dry run needs space in TMPDIR.' : '';
+    throw new Failure(`${(error as Error).message}\n${state}${advice}`, error);
   }
 }
 

@@ -1,8 +1,14 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { getMetadataArgsStorage } from 'typeorm';
 import { Config, loadConfigFromProcess } from '../../config/config.js';
+import { SERVICE_NAME } from '../../config/service-name.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import type { RecordClass, Resource } from '../../resource/resource.js';
+import { copyDatabase, draftFolder } from '../backup/copy.js';
+import { atPath } from '../backup/schema-check.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
 import { Progress } from '../output/progress.js';
@@ -37,8 +43,11 @@ export async function importRecords(
   }
   const settings = loadConfigFromProcess(SETTINGS);
   const database = { ...settings.database, ...(own.length > 0 && { statementTimeout: COMMIT_TIMEOUT }) };
-  const config = new Config({ ...settings, database });
-  await using storage = await openStorage(config, resource, !options.dryRun);
+  const configured = new Config({ ...settings, database });
+  const isTrial = options.dryRun && settings.database.url.engine === 'sqlite';
+  await using trial = isTrial ? await draftFolder(join(tmpdir(), `${SERVICE_NAME}-dry-run-`)) : undefined;
+  const config = trial === undefined ? configured : await trialIn(trial.path, configured, interrupt());
+  await using storage = await openStorage(config, resource, trial !== undefined || !options.dryRun);
   const { capacity } = storage.store.counter;
   const free = Math.max(0, capacity - (await storage.store.usage()).count);
   console.error(`${free} of ${capacity} places are free.`);
@@ -61,6 +70,19 @@ export async function importRecords(
   }
   console.error(`Imported ${resource.name.counted(stored)}.`);
   console.error(`The storage holds ${await contentsOf(storage)}`);
+}
+
+/** The configuration with a copy of the SQLite database, if there is one: the service can write during a dry run. */
+async function trialIn(folder: string, config: Config, interrupt: AbortSignal): Promise<Config> {
+  const { url } = config.database;
+  const trial = join(folder, 'trial.sqlite');
+  try {
+    if (url.engine === 'sqlite' && existsSync(url.path)) await copyDatabase(url.path, trial, interrupt);
+    return atPath(config, trial);
+  } catch (error) {
+    interrupt.throwIfAborted();
+    throw new Failure(`The database cannot be copied to ${folder} (see TMPDIR): ${(error as Error).message}.`, error);
+  }
 }
 
 /** The properties of an entity that refer to records of the same resource. */
