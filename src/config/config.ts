@@ -90,7 +90,8 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   const values = new Map<Setting, unknown>();
   for (const setting of settings) {
     try {
-      values.set(setting, readSetting(setting, environment));
+      const text = textOf(setting, environment) ?? setting.default;
+      values.set(setting, text === undefined ? undefined : setting.parse(text));
     } catch (error) {
       errors.push(problemOf(setting, error));
     }
@@ -136,14 +137,9 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
 }
 
 /**
- * The value of a setting: from its variable, from the file of its `_FILE` variable, or its default.
+ * The text of a setting, from its variable or from the file of its `_FILE` variable.
  * @throws {Error} with the problem
  */
-function readSetting(setting: Setting, environment: Environment): unknown {
-  const text = textOf(setting, environment) ?? setting.default;
-  return text === undefined ? undefined : setting.parse(text);
-}
-
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
   const text = variable(name, environment);
   const path = file ? variable(`${name}_FILE`, environment) : undefined;

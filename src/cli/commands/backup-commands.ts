@@ -71,7 +71,8 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
 
 const RESTORE_NOTE = `
 Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
-or that has a record which no request could have stored. The old database stays beside the new one. Until the last step, which is one rename, the storage is as it was.
+or that has a record which no request could have stored. The old database stays beside the new one. Until the last step,
+which is one rename, the storage is as it was.
 --verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
 
 Examples:

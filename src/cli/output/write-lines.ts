@@ -41,8 +41,7 @@ export class LineSummary {
  * @throws {UsageError} for a place that cannot be written, such as the database
  */
 export async function targetOf(config: Config, output?: string): Promise<Target> {
-  if (output === undefined) return { name: 'The output' };
-  return { name: output, path: await outputFile(config, output) };
+  return output === undefined ? { name: 'The output' } : { name: output, path: await outputFile(config, output) };
 }
 
 /**
