@@ -67,9 +67,7 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
   await sync(copy);
   interrupt.throwIfAborted();
   const isThere = existsSync(path);
-  using lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
-  if (lock === undefined)
-    throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
+  using _lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   try {
     await keepAside(path, aside);
@@ -86,10 +84,10 @@ const NO_LOCK: Disposable = { [Symbol.dispose]: () => {} };
 
 /**
  * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
- * @returns the lock, which `using` releases; `undefined` when another process has the file open
- * @throws SqliteError
+ * @returns the lock, which `using` releases
+ * @throws {Failure} when another process has the file open
  */
-function acquireExclusiveLock(path: string): Disposable | undefined {
+function acquireExclusiveLock(path: string): Disposable {
   const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
     // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
@@ -99,7 +97,9 @@ function acquireExclusiveLock(path: string): Disposable | undefined {
     return database;
   } catch (error) {
     database.close();
-    if (isBusy(error)) return undefined;
+    if (isBusy(error)) {
+      throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`, error);
+    }
     // No service can use such a file, so no lock is needed.
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return NO_LOCK;
     throw error;

@@ -23,7 +23,7 @@ export function resourceNamed(name: string | undefined, command: string, rest = 
 /** The numbers of records in a message: `3 jars and 2 lids`. */
 export function countedRecords(counts: ReadonlyMap<string, number>): string {
   const parts = RESOURCES.map(({ name }) => name.counted(counts.get(name.plural) ?? 0));
-  return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
+  return new Intl.ListFormat('en-GB').format(parts);
 }
 
 /** Ids that are left for new records of a larger capacity. */
