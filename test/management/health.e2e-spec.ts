@@ -49,10 +49,12 @@ describeEngines('GET /health/ready', (engine) => {
   const database = async (name: string): Promise<{ DATABASE_URL?: string }> =>
     engine === 'sqlite' ? {} : { DATABASE_URL: await createDatabase(`health_${name}_${process.pid}`) };
 
-  it('is 200 with ok for each check, and is not cached', async () => {
+  it('is 200 with ok for each check, is not cached, and has the header fields of every response', async () => {
     await using service = await startService(await database('ok'));
     expect(await probe(service)).toMatchObject(READY);
     expect(await probe(service, 'live')).toMatchObject(LIVE);
+    const { headers } = await fetch(`${service.managementUrl}/health/live`, { headers: { 'x-request-id': 'a1' } });
+    expect([headers.get('x-request-id'), headers.get('x-content-type-options')]).toEqual(['a1', 'nosniff']);
   });
 });
 
