@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../config/config.js';
@@ -9,6 +10,7 @@ import { Shutdown } from './shutdown.js';
 import { WorkerProcess } from './worker-process.js';
 import { WorkersManagement } from './workers-management.js';
 
+const STDIN = 0;
 /** Milliseconds that workers may take to end beyond their own limit (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
 /** Milliseconds before the replacement of a worker that has crashed; doubled for each that ends before it serves. */
@@ -51,7 +53,11 @@ export class Primary {
     const { host, managementHost = host, managementPort: port } = this.config;
     const { onSignal, onError } = this.shutdown;
     process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onError);
-    process.on('SIGHUP', () => this.replaceAll());
+    // A terminal that closes sends SIGHUP, too.
+    const hasTerminal = isatty(STDIN);
+    process.on('SIGHUP', (signal) => (hasTerminal && !isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
+    // A blocked worker would survive the end of its channel.
+    process.on('exit', () => this.workers.forEach((worker) => worker.process.kill('SIGKILL')));
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
     // A SIGHUP during the start waits for the end of the start, because starting workers may have read an old secret.
@@ -81,8 +87,8 @@ export class Primary {
     const { exitCode, signalCode } = worker.process;
     this.workers.delete(worker);
     this.management.keepCounts(worker);
-    // The signal ends a worker that does not serve yet.
-    if (this.shutdown.hasBegun && exitCode !== 0 && signalCode !== 'SIGTERM') this.shutdown.exitCode ||= 1;
+    // A signal ends a worker that has not served yet.
+    if (this.shutdown.hasBegun && worker.hasServed && exitCode !== 0) this.shutdown.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
     this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`})`);
@@ -104,7 +110,10 @@ export class Primary {
       this.logger.log('Replacing the workers (SIGHUP)');
       for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
         if (this.shutdown.hasBegun) return;
-        if (!(await this.fork().started)) {
+        const isServing = await this.fork().started;
+        // A signal that stops the service also ends the new worker.
+        if (this.shutdown.hasBegun) return;
+        if (!isServing) {
           return this.logger.error('A new worker could not start; the old workers that are left go on serving');
         }
         old.stop(this.timeout);

@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import type { Logger } from '@nestjs/common';
 
@@ -21,6 +22,8 @@ export class Shutdown {
   /** Listener of SIGTERM, SIGINT and SIGHUP: stops with exit code 0. A second signal exits immediately with 1. */
   readonly onSignal = (signal: NodeJS.Signals): void => {
     if (this.hasBegun) process.exit(1);
+    // Node 20 aborts at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
+    if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
     this.begin(signal, 0);
   };
 

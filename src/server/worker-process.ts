@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
-import { EventEmitter, once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { Logger as Log } from 'pino';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
@@ -27,7 +26,7 @@ interface Message {
 
 /** Requests and replies between the primary and a worker, in both directions. Messages keep their order. */
 export class WorkerChannel {
-  private readonly replies = new EventEmitter();
+  private readonly pending = new Map<number, (reply: unknown) => void>();
   private lastId = 0;
 
   /** @param handlers make the replies, by the names of the requests */
@@ -44,14 +43,15 @@ export class WorkerChannel {
   /** Resolves with the reply, or with `undefined` after `REPLY_TIMEOUT`. */
   async ask(request: string, value?: unknown): Promise<unknown> {
     const id = ++this.lastId;
-    const reply = once(this.replies, String(id), { signal: AbortSignal.timeout(REPLY_TIMEOUT) });
-    this.send({ channel: CHANNEL, id, request, value });
-    const [replied] = await reply.catch((): unknown[] => []);
-    return replied;
+    return new Promise<unknown>((resolve) => {
+      this.pending.set(id, resolve);
+      setTimeout(resolve, REPLY_TIMEOUT).unref();
+      this.send({ channel: CHANNEL, id, request, value });
+    }).finally(() => this.pending.delete(id));
   }
 
   private async receive({ channel, id, request, value }: Message): Promise<void> {
-    if (request === undefined) this.replies.emit(String(id), value);
+    if (request === undefined) this.pending.get(id)?.(value);
     // After SIGHUP a worker may run another version, with requests that are unknown here.
     else this.send({ channel, id, value: await this.handlers[request]?.(value) });
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
@@ -10,6 +10,7 @@ import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger
 import { connected } from '../support/raw-http.js';
 import { COOKIE, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 import { workersOf } from '../support/workers/workers.js';
 
 let folder: string;
@@ -110,6 +111,19 @@ describe('stopping', () => {
     expect(await slow.finish()).toMatch(/^HTTP\/1\.1 201 /);
     expect(await service.exit()).toBe(0);
   });
+
+  (existsSync('/usr/bin/script') ? it.each(['1', '2']) : it.skip.each(['1', '2']))(
+    'exits with 0 on SIGHUP when its terminal has closed, with WORKERS=%s',
+    async (workers) => {
+      const inTerminal = `trap '' HUP; '$0' '$1' < /dev/tty & echo \\$! > pid; wait \\$!; echo \\$? > code`;
+      const through = ['sh', '-c', `exec script -qfc "${inTerminal}" /dev/null`];
+      await using terminal = await ServiceProcess.start(folder, { WORKERS: workers }, { through });
+      await terminal.end('SIGKILL');
+      process.kill(Number(readFileSync(join(folder, 'pid'))), 'SIGHUP');
+      await until(() => hasFile('code'), 'the end of the service');
+      expect(readFileSync(join(folder, 'code'), 'utf8')).toBe('0\n');
+    },
+  );
 
   it('exits with 1 immediately on a second signal', async () => {
     await using service = await start();
