@@ -67,12 +67,14 @@ export class WorkerProcess {
   private readonly worker = cluster.fork();
   readonly process = this.worker.process;
   readonly name = `Worker ${this.worker.id} (process ${this.process.pid})`;
-  readonly ended = new Promise((resolve) => this.process.once('exit', resolve));
+  /** Whether the operating system has made the process. Otherwise it has an `error` in place of its end. */
+  private readonly isMade = this.process.pid !== undefined;
+  readonly ended = new Promise((resolve) => this.process.once(this.isMade ? 'exit' : 'error', resolve));
   private onStart!: (isServing: boolean) => void;
   /** Whether the worker has come to serve. `close` follows its last output, so that an error is printed first. */
   readonly started = new Promise<boolean>((resolve) => {
     this.onStart = resolve;
-    this.process.once('close', () => resolve(false));
+    this.process.once(this.isMade ? 'close' : 'error', () => resolve(false));
   });
   hasServed = false;
   /** Whether the worker serves now. */
@@ -96,8 +98,10 @@ export class WorkerProcess {
   constructor(private readonly log: Log) {
     this.process.stdout?.on('data', (text: Buffer) => process.stdout.write(text));
     this.process.stderr?.on('data', (text: Buffer) => process.stderr.write(text));
-    // A signal to a process that has just ended may fail; `ended` handles the end.
-    this.worker.on('error', () => {});
+    this.worker.on('error', (error) => {
+      // A signal to a process that has just ended may fail, too; `ended` handles the end.
+      if (!this.isMade) new Logger('Workers').error(error.message);
+    });
   }
 
   /** Lets the worker finish its requests; a worker that does not serve yet ends immediately. */

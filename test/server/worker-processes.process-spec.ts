@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { untilWritten } from '../faults/fault.js';
 import { preloaded } from '../support/faults/preloaded.js';
@@ -51,6 +51,21 @@ describe('a worker that cannot start', () => {
     const [, first, second, third] = attempts();
     for (const pause of [second! - first!, third! - second!]) expect(pause).toBeGreaterThanOrEqual(1000);
     expect(service.output.match(/has ended \(exit code 3\)/g)!.length).toBeGreaterThanOrEqual(3);
+    expect(await service.end()).toBe(0);
+  });
+});
+
+describe('a worker whose process cannot be made', () => {
+  it('is logged and tried again', async () => {
+    const folder = temporaryFolder();
+    const [program, away] = [join(folder, 'node'), join(folder, 'away')];
+    const through = ['sh', '-c', 'cp "$0" node; exec ./node "$@"'];
+    await using service = await ServiceProcess.start(folder, { WORKERS: '2' }, { through });
+    renameSync(program, away);
+    process.kill(workersOf(service)[0]!, 'SIGKILL');
+    await service.printed('ENOENT');
+    renameSync(away, program);
+    await untilServing(service, 2);
     expect(await service.end()).toBe(0);
   });
 });
