@@ -31,17 +31,14 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
   const { shutdownDelay, shutdownTimeout, worker } = config;
   const logger = new Logger(worker?.name ?? 'Service');
   const stop = async (): Promise<void> => {
-    shutdown.step = 'serving on for SHUTDOWN_DELAY';
     app.get(Health, { strict: false }).isStopping = true;
     connectionsOf(app.getHttpServer()).isClosing = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
-    shutdown.step = 'finishing requests';
     // `close` of http.Server would close idle connections immediately, and lose requests in transit.
     NetServer.prototype.close.call(app.getHttpServer());
     await steps?.portClosed();
     await finishRequests(connectionsOf(app.getHttpServer()), shutdownTimeout, logger);
     await steps?.requestsFinished();
-    shutdown.step = 'closing the modules, the database and the management server';
     await app.close();
   };
   const shutdown = new Shutdown(stop, shutdownDelay + shutdownTimeout + CLOSE_TIMEOUT, logger);

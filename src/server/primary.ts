@@ -125,7 +125,6 @@ export class Primary {
   }
 
   private async stopWorkers(): Promise<void> {
-    this.shutdown.step = 'waiting for the workers to end';
     this.management.isStopping = true;
     for (const worker of this.workers) worker.stop(this.timeout);
     await Promise.all([...this.workers].map(({ ended }) => ended));

@@ -6,8 +6,6 @@ import type { Logger } from '@nestjs/common';
 export class Shutdown {
   hasBegun = false;
   exitCode = 0;
-  /** The current step, for the error message of a stop that takes too long. */
-  step = '';
 
   /**
    * @param timeout milliseconds that `stop` may take
@@ -55,7 +53,7 @@ export class Shutdown {
 
   private giveUp(): never {
     const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
-    console.error(`The service did not stop within ${this.timeout} ms. It was ${this.step}; still open: ${open}`);
+    console.error(`The service did not stop within ${this.timeout} ms; still open: ${open}`);
     process.exit(1);
   }
 }
