@@ -32,25 +32,14 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
   return backups.sort((one, other) => other.time - one.time);
 }
 
-/** A backup with its size in bytes. */
-type SizedBackup = BackupFile & { readonly size: number };
-
 /**
- * The newest backups in a folder, newest first. A name with a future time, left by a clock that was set back, does not
- * count.
+ * The newest backups in a folder with their sizes in bytes, newest first. A name with a future time, left by a clock
+ * that was set back, does not count.
  * @throws SystemError
  */
-export async function newestBackups(folder: string, most: number): Promise<SizedBackup[]> {
+export async function newestBackups(folder: string, most: number) {
   const now = Date.now();
   const newest = (await backupsIn(folder)).filter(({ time }) => time <= now).slice(0, most);
   const withSize = async (backup: BackupFile) => ({ ...backup, size: (await stat(join(folder, backup.name))).size });
   return Promise.all(newest.map(withSize));
-}
-
-/**
- * The newest backup in a folder, by the rules of `newestBackups`.
- * @throws SystemError
- */
-export async function lastBackup(folder: string): Promise<SizedBackup | undefined> {
-  return (await newestBackups(folder, 1))[0];
 }

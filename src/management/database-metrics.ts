@@ -16,7 +16,7 @@ import {
 } from '../database/database-events.js';
 import { engineOf } from '../database/engine.js';
 import { addGauge } from './add-gauge.js';
-import { lastBackup } from './backup-files.js';
+import { newestBackups } from './backup-files.js';
 import { sharedReading } from './database-timeout.js';
 import { Metrics } from './metrics.js';
 
@@ -109,11 +109,15 @@ function measureFiles(registry: Registry, path: string, backupFolder: string | u
   });
   gauge('database_wal_bytes', 'Size of the write-ahead log', async () => (await stat(`${path}-wal`)).size);
   if (backupFolder === undefined) return;
-  const last = sharedReading(() => lastBackup(backupFolder).catch(() => undefined), undefined);
+  const last = sharedReading(() => newestBackups(backupFolder, 1).catch(() => []), []);
   gauge(
     'database_last_backup_timestamp_seconds',
     'When the last backup in BACKUP_DIR began; 0 if there is none',
-    async () => ((await last())?.time ?? 0) / 1000,
+    async () => ((await last())[0]?.time ?? 0) / 1000,
   );
-  gauge('database_last_backup_bytes', 'Size of the last backup in BACKUP_DIR', async () => (await last())?.size ?? 0);
+  gauge(
+    'database_last_backup_bytes',
+    'Size of the last backup in BACKUP_DIR',
+    async () => (await last())[0]?.size ?? 0,
+  );
 }

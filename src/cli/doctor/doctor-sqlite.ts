@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
-import { lastBackup } from '../../management/backup-files.js';
+import { newestBackups } from '../../management/backup-files.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 
 /** Checks by name. A check returns a text, or throws an error whose message names the problem and the remedy. */
@@ -118,7 +118,7 @@ function requireAccess(path: string): void {
 }
 
 async function ageOfBackup(folder: string): Promise<string> {
-  const last = await lastBackup(folder);
+  const [last] = await newestBackups(folder, 1);
   if (last === undefined) throw new Error(`${folder} has no backup: run ${CLI} backup --to ${folder}`);
   const hours = ((Date.now() - last.time) / 3_600_000).toFixed(1);
   return `${last.name}, ${hours} hours old, ${last.size} bytes`;
