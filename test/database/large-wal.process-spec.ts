@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { openSnapshot, type Snapshot } from '../../src/database/engine.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
@@ -43,7 +45,7 @@ async function write(): Promise<void> {
 function growWal(): void {
   const database = openDatabase(file());
   database.pragma('synchronous = OFF');
-  database.exec('CREATE TABLE ballast (bytes BLOB)');
+  database.exec('CREATE TABLE IF NOT EXISTS ballast (bytes BLOB)');
   for (let written = 0; written < LARGE; written++) {
     database.exec(`INSERT INTO ballast VALUES (zeroblob(${MEGABYTE}))`);
   }
@@ -80,10 +82,16 @@ describe('a write-ahead log that has grown too large', () => {
     young.close();
   });
 
-  it('ends no more lists of the service while another process reads an old state', async () => {
-    await readElsewhere();
+  it('ends no more lists of the service while another process reads an old state, which the log says', async () => {
+    const old = await snapshot();
+    await read(old);
     growWal();
     await write();
+    await readElsewhere();
+    growWal();
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await write();
+    expect(warn).toHaveBeenCalledWith(expect.stringMatching(/another process keeps it from restarting/));
     expect(walMegabytes()).toBeGreaterThan(LARGE - 1);
     const list = await snapshot();
     await read(list);

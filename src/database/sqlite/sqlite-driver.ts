@@ -140,7 +140,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   /** Waits for running writes, then closes. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
-    this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
     this.reserve.keep();

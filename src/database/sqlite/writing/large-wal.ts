@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import { Outage } from '../../../logging/outage.js';
 import type { Snapshots } from '../reading/snapshots.js';
 import type { DiskReserve } from './disk-reserve.js';
 
@@ -19,10 +18,7 @@ const ELSEWHERE =
  * (https://sqlite.org/wal.html, section 6). It ends lists of this process, and logs readers of another process.
  */
 export class LargeWal {
-  private readonly outage = new Outage<string>({
-    interval: PAUSE,
-    onStart: (message) => new Logger('Database').warn(message),
-  });
+  private readonly logger = new Logger('Database');
   private pausedUntil = 0;
 
   constructor(
@@ -37,10 +33,6 @@ export class LargeWal {
     const ended = this.snapshots.endAll();
     const isElsewhere = !this.reserve.restartWal();
     this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);
-    if (isElsewhere || ended > 0) this.outage.report(isElsewhere ? ELSEWHERE : CUT_OFF);
-  }
-
-  close(): void {
-    this.outage.close();
+    if (isElsewhere || ended > 0) this.logger.warn(isElsewhere ? ELSEWHERE : CUT_OFF);
   }
 }
