@@ -180,7 +180,8 @@ describe('writes that wait together', () => {
     const writes = [insert('one'), dataSource.query(sql), insert('two'), inside, insert('three')];
     expect(await outcomes(writes)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
     await expect(inside).rejects.toThrow('use OR ABORT');
-    expect(await names()).toEqual(['one', 'taken', 'three', 'two']);
+    await dataSource.query("INSERT INTO notes VALUES ('dead or rollback')");
+    expect(await names()).toEqual(['dead or rollback', 'one', 'taken', 'three', 'two']);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import type { SqliteConnection, StatementResult } from '../sqlite-connection.js'
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
+const OR_ROLLBACK = /\b(?:INSERT|UPDATE)\s+OR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
 interface WriteTransactionOptions {
