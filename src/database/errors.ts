@@ -19,11 +19,6 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** @param timeout limit of a transaction in milliseconds */
-export function transactionTooLong(timeout: number): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
-}
-
 /**
  * The connection broke before anything changed. The caller may try again on another connection. Clients see a
  * `DatabaseUnavailableError`.

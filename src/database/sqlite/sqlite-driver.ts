@@ -4,14 +4,7 @@ import type { DataSource, ObjectLiteral, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import {
-  type ConnectionUsage,
-  type Dialect,
-  type Engine,
-  type Snapshot,
-  type Sql,
-  type StatementLimits,
-} from '../engine.js';
+import type { ConnectionUsage, Dialect, Engine, Snapshot, Sql, StatementLimits } from '../engine.js';
 import {
   rejectRoundedIntegers,
   rejectUnstorable,

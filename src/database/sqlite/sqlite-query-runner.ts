@@ -182,7 +182,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
-    if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
+    if (kind === 'savepoint') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
     const { reader, writer } = this.driver;
     if (kind === 'read' && reader.prepare(sql).readonly) return this.driver.read(sql, parameters);

@@ -5,29 +5,18 @@ import { TypeORMError } from 'typeorm';
  * Kinds of statements: transaction control, reads, writes that reclaim space, statements that cannot share a
  * transaction, statements that make a temporary object, and others. Savepoints belong to the transaction around them.
  */
-export type StatementKind =
-  | 'begin'
-  | 'commit'
-  | 'rollback'
-  | 'savepoint'
-  | 'rollback to'
-  | 'read'
-  | 'delete'
-  | 'autocommit'
-  | 'temporary'
-  | 'other';
+export type StatementKind = (typeof KINDS)[number][1] | 'other';
 
-const KINDS: readonly [RegExp, StatementKind][] = [
+const KINDS = [
   [/^BEGIN\b/i, 'begin'],
   [/^(?:COMMIT|END)\b/i, 'commit'],
-  [/^ROLLBACK\s+(?:TRANSACTION\s+)?TO\b/i, 'rollback to'],
+  [/^(?:SAVEPOINT|RELEASE|ROLLBACK\s+(?:TRANSACTION\s+)?TO)\b/i, 'savepoint'],
   [/^ROLLBACK\b/i, 'rollback'],
-  [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
   [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
   [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'autocommit'],
   [/^DELETE\b/i, 'delete'],
   [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],
-];
+] as const;
 
 export function statementKindOf(sql: string): StatementKind {
   const statement = withoutLead(sql);

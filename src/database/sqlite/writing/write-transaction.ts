@@ -1,7 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
-import { transactionTooLong } from '../../errors.js';
+import { DatabaseUnavailableError } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
@@ -9,6 +9,9 @@ import { isFull, translated } from '../sqlite-errors.js';
 
 const OR_ROLLBACK = /\b(?:INSERT|UPDATE)\s+OR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
+
+const tooLong = (timeout: number): Error =>
+  new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
 
 interface WriteTransactionOptions {
   readonly reclaimsSpace: boolean;
@@ -43,7 +46,7 @@ export class WriteTransaction {
     this.isFirst = group.isFirst;
     this.hasSavepoint = !this.isFirst && !isSingle;
     if (this.hasSavepoint) connection.run('SAVEPOINT job');
-    this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
+    this.timer = setTimeout(() => this.undo(tooLong(timeout)), timeout);
   }
 
   /** @throws SqliteError, or the error that ended the transaction early */
