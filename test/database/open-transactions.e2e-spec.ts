@@ -120,7 +120,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(warnings).toEqual([]);
   });
 
-  it('is logged for a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
+  it('rejects a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('BEGIN');
     await insert(runner, 'overlooked');
@@ -128,6 +128,16 @@ describePostgres('a query runner that is released inside an open transaction', (
     await expect(runner.query('commit')).rejects.toThrow('transaction is aborted');
     await runner.release();
     expect(await stored()).not.toContain('overlooked');
+  });
+
+  it('gives its connection back if it is released while it connects, or twice', async () => {
+    for (let runners = 0; runners < 16; runners++) {
+      const runner = dataSource.createQueryRunner();
+      if (runners % 2 === 0) void runner.connect();
+      else void runner.query('SELECT pg_sleep(0.01)');
+      await Promise.all([runner.release(), runner.release()]);
+    }
+    await expect(dataSource.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
   });
 
   it('does not continue on another connection when its connection breaks in a transaction begun by SQL', async () => {
@@ -138,6 +148,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     await onServer(url, (client) => client.query('SELECT pg_terminate_backend($1)', [pid]));
     await sleep(100);
     await expect(runner.query('SELECT 1')).rejects.toThrow(ConnectionLostError);
+    await expect(runner.manager.query('SELECT 1')).rejects.toThrow(ConnectionLostError);
     await expect(insert(runner, 'after the break')).rejects.toThrow(ConnectionLostError);
     await expect(runner.query('COMMIT')).rejects.toThrow(ConnectionLostError);
     await runner.release();

@@ -6,6 +6,7 @@ import { DataSource } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
+import type { PostgresDriver } from '../../src/database/postgres/postgres-driver.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { until } from '../support/until.js';
@@ -66,7 +67,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
   it('serves 60 clients of one service with pools of 10 and 8 without a 503, and rejects fewer than 80 connections', async () => {
     await using service = await startService({ DATABASE_URL: url });
     const statuses = await requestUntil(AbortSignal.timeout(1500), service, 60);
-    const rejected = server.output.match(/FATAL: .*(too many clients|connection slots)/g)?.length ?? 0;
+    const rejected = rejections();
     console.info('12 slots, 60 clients:', Object.fromEntries(statuses), 'connections rejected:', rejected);
     expect([...statuses.keys()].filter((status) => !/ 20[01]$/.test(status))).toEqual([]);
     expect(rejected).toBeGreaterThan(0);
@@ -74,41 +75,70 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
   });
 
-  it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
-    const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
-    const others: Promise<unknown>[] = [];
+  const rejections = (): number => server.output.match(/FATAL: .*(too many clients|connection slots)/g)?.length ?? 0;
+
+  /**
+   * Takes slots with other clients.
+   * @param retry called before each attempt, because others may take a freed slot first
+   * @returns a function that frees the slots
+   */
+  const occupy = async (
+    slots: number,
+    retry = (): Promise<void> => Promise.resolve(),
+  ): Promise<() => Promise<void>> => {
     let leave = (): void => undefined;
     const leaving = new Promise<void>((resolve) => (leave = resolve));
-    try {
-      const client = await Client.of(service);
-      let held = 0;
-      const hold = (): Promise<void> => {
-        held++;
-        return leaving;
-      };
-      // The service may take a freed slot first, so this repeats until the other clients have all slots.
-      for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
-        await endSessions(server.url());
-        for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
-        await sleep(100);
-      }
-      expect(held).toBe(9);
-      const began = performance.now();
-      const responses = await Promise.all(Array.from({ length: 10 }, () => client.get('/cookies/987654321')));
-      for (const { status, headers } of responses) expect([status, headers.get('retry-after')]).toEqual([503, '1']);
-      // The default is 5 s.
-      expect(performance.now() - began).toBeLessThan(4000);
-      leave();
-      await Promise.all(others);
-      // Sessions of disconnected clients end a little later.
-      let second = await client.get('/cookies/987654321');
-      for (let asked = 0; asked < 20 && second.status === 503; asked++) second = await client.get('/cookies/987654321');
-      expect(second.status).toBe(404);
-    } finally {
-      leave();
-      await service.stop();
-      await Promise.all(others);
+    const others: Promise<unknown>[] = [];
+    let held = 0;
+    const hold = (): Promise<void> => {
+      held++;
+      return leaving;
+    };
+    for (let attempt = 0; held < slots && attempt < 100; attempt++) {
+      await retry();
+      for (let slot = held; slot < slots; slot++) others.push(onServer(url, hold).catch(() => undefined));
+      await sleep(100);
     }
+    expect(held).toBe(slots);
+    return async () => {
+      leave();
+      await Promise.all(others);
+    };
+  };
+
+  it('is not asked in a loop while a firewall has forgotten the old connections, whose slots it keeps', async () => {
+    const proxy = await TcpProxy.start(url);
+    const environment = { DATABASE_URL: proxy.url, DATABASE_BUSY_TIMEOUT: '1000' };
+    const dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
+    await dataSource.initialize();
+    await Promise.all(Array.from({ length: 5 }, () => dataSource.query('SELECT pg_sleep(0.1)')));
+    const free = await occupy(4);
+    proxy.silenceConnections();
+    const { hosts } = dataSource.driver as PostgresDriver;
+    hosts.distrust(hosts.generation);
+    const before = rejections();
+    const queries = Array.from({ length: 10 }, () => dataSource.query('SELECT 1').catch(() => 'rejected'));
+    expect(await Promise.race([Promise.all(queries), sleep(5000)])).toEqual(Array(10).fill('rejected'));
+    expect(rejections() - before).toBeLessThan(20);
+    await free();
+    await proxy.stop();
+    await dataSource.destroy();
+  });
+
+  it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
+    await using service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
+    const client = await Client.of(service);
+    const free = await occupy(9, () => endSessions(server.url()));
+    const began = performance.now();
+    const responses = await Promise.all(Array.from({ length: 10 }, () => client.get('/cookies/987654321')));
+    for (const { status, headers } of responses) expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    // The default is 5 s.
+    expect(performance.now() - began).toBeLessThan(4000);
+    await free();
+    // Sessions of disconnected clients end a little later.
+    let second = await client.get('/cookies/987654321');
+    for (let asked = 0; asked < 20 && second.status === 503; asked++) second = await client.get('/cookies/987654321');
+    expect(second.status).toBe(404);
   });
 });
 

@@ -200,8 +200,20 @@ describePostgres('a transaction', () => {
       await sleep(1500);
       await tx.sql`SELECT 1`;
     });
-    await expect(hanging).rejects.toThrow(DatabaseUnavailableError);
-    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
+    const inTypeOrm = dataSource.transaction(async (manager) => {
+      await manager.query(`UPDATE notes SET name = 'pausing' WHERE id = 1`);
+      await sleep(1500);
+      await manager.query('SELECT 1');
+    });
+    for (const rejected of await Promise.allSettled([hanging, inTypeOrm])) {
+      const reason = {
+        name: 'DatabaseUnavailableError',
+        kind: 'busy',
+        message: expect.stringMatching(/paused for too long/),
+      };
+      expect(rejected).toMatchObject({ reason });
+    }
+    expect(await dataSource.query(`SELECT name FROM notes WHERE name IN ('hanging', 'pausing')`)).toEqual([]);
   });
 
   it('in which a statement failed is not committed, though the failure was overlooked', async () => {

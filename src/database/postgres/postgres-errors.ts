@@ -21,7 +21,7 @@ function isOfStatement(error: unknown): boolean {
 }
 
 /** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
-const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
+const SESSION_OVER = /^(08...|57P0.|25006|25P05|2600.|42P05|E[A-Z_]+)$/;
 
 /** Errors caused by another session or a limit. The connection stays usable. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
@@ -43,6 +43,11 @@ export function isConnectionFailure(error: unknown): boolean {
   const code = codeOf(error);
   if (isOfStatement(error)) return false;
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
+}
+
+/** Tells whether the server ended a transaction that paused or lasted too long. It closes the connection, too. */
+export function isTransactionTimeout(error: unknown): error is Error {
+  return /^25P0[34]$/.test(codeOf(error));
 }
 
 /** Tells whether the server did not respond in time. Another attempt would make the client wait as long again. */
@@ -91,6 +96,7 @@ export function translatePostgresError(error: unknown): Error | undefined {
   if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
+  if (isTransactionTimeout(error)) return unavailable('The transaction paused for too long and was rolled back');
   if (DAMAGED.test(code))
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
   if (isConflict(error))

@@ -5,7 +5,7 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { ConnectionLostError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
+import { OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import { changesSession, type PostgresClient } from './connections/postgres-client.js';
@@ -29,16 +29,25 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
-  /** Whether the caller has released the runner. TypeORM also releases a runner whose connection breaks. */
+  /** Whether the caller releases the runner. Statements in flight may still run. */
   private isReleasedByCaller = false;
   /** The statement that ends a transaction, until the next statement. */
   private ending?: Promise<unknown>;
-  private inFlight = 0;
-  private onSettled?: () => void;
+  /** Resolves when no statement is in flight. */
+  private settled: Promise<unknown> = Promise.resolve();
 
-  override async connect(): Promise<PostgresClient> {
-    this.client = (await super.connect()) as PostgresClient;
-    return this.client;
+  /** TypeORM would release a runner whose connection breaks, and the next statement would not tell why it fails. */
+  override connect(): Promise<PostgresClient> {
+    this.databaseConnectionPromise ??= this.takeConnection();
+    return this.databaseConnectionPromise as Promise<PostgresClient>;
+  }
+
+  private async takeConnection(): Promise<PostgresClient> {
+    const [client, release] = (await this.driver.obtainMasterConnection()) as [PostgresClient, () => void];
+    this.driver.connectedQueryRunners.push(this);
+    this.releaseCallback = release;
+    this.client = client;
+    return client;
   }
 
   /**
@@ -53,9 +62,9 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
-    if (this.isReleased) throw new ConnectionLostError(undefined);
     rejectTooManyParameters(parameters);
     const result = this.queryOnce(sql, parameters, useStructuredResult);
+    this.settled = Promise.allSettled([this.settled, result]).then(() => undefined);
     if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) this.ending = result;
     return result;
   }
@@ -82,13 +91,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return checked as unknown as ReadStream;
   }
 
-  /** Waits for the statements in flight, which would otherwise run on the connection of the next caller. */
+  /** Waits for its connection and for the statements in flight, which would run on the connection of the next caller. */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
-    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onSettled = resolve));
+    await Promise.allSettled([this.databaseConnectionPromise, this.settled]);
     const { client } = this;
     if (client && this.migrating) client.mustClose = true;
-    else if (client?.isInTransaction && !this.isReleased) this.dataSource.logger.log('warn', LEFT_OPEN);
+    else if (client?.isInTransaction && client.failure === undefined) this.dataSource.logger.log('warn', LEFT_OPEN);
     await super.release();
   }
 
@@ -138,23 +147,21 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const isFinal = isCommit(sql) || (!isInTransaction && mayWrite(sql));
     const started = performance.now();
     let failure: unknown;
-    this.inFlight++;
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
       if (this.client?.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
       return useStructuredResult ? result : result.records;
     } catch (error) {
       failure = error;
-      const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
+      const own = error instanceof QueryFailedError ? (error.driverError as Error) : (error as Error);
+      const cause = this.client?.reasonOf(own) ?? own;
       if (cause instanceof UnsafeIntegerError) throw cause;
       publishEngineError(cause);
-      if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
+      if (this.client && isConnectionFailure(cause)) this.client.failure ??= cause;
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     } finally {
       if (this.client && changesSession(sql)) this.client.mustClose = true;
       statementEnded(sql, performance.now() - started, failure);
-      this.inFlight--;
-      if (this.inFlight === 0) this.onSettled?.();
     }
   }
 

@@ -38,9 +38,9 @@ export async function execute(
     if (client.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
     return result;
   } catch (error) {
-    failure = error;
-    publishEngineError(error);
-    throw error;
+    failure = client.reasonOf(error as Error);
+    publishEngineError(failure);
+    throw failure;
   } finally {
     statementEnded(sql, performance.now() - started, failure);
   }

@@ -20,7 +20,7 @@ export class TcpProxy {
 
   /** @param target a URL with the host and port to connect to */
   static async start(target: string): Promise<TcpProxy> {
-    const server = createServer({ noDelay: true });
+    const server = createServer({ allowHalfOpen: true, noDelay: true });
     const proxy = new TcpProxy(server, target);
     server.on('connection', (socket) => proxy.accept(socket));
     server.listen(0, '127.0.0.1');
@@ -85,6 +85,7 @@ export class TcpProxy {
       socket.on('error', () => undefined);
       socket.on('close', end);
     }
+    client.on('end', () => void (pair.isSilent || client.end()));
     client.on('data', (bytes) => {
       if (pair.isSilent) return;
       if (pair.isBroken) return void client.resetAndDestroy();

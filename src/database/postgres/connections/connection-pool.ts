@@ -51,8 +51,8 @@ type Pooled = PostgresClient & pg.PoolClient;
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
-  /** Number of open connections. `pool.totalCount` also has those that are still being made. */
-  private connected = 0;
+  /** Number of connections that are being made. */
+  private connecting = 0;
   /** Set while the pool has a lower limit, because the server had no free slot. */
   private growth?: NodeJS.Timeout;
 
@@ -73,7 +73,9 @@ export class ConnectionPool {
       max: options.max,
       query_timeout: options.queryTimeout,
       connectTimeout: this.connectTimeout,
-      onRejected: (error) => {
+      onConnecting: () => this.connecting++,
+      onConnected: (error) => {
+        this.connecting--;
         if (isServerFull(error)) this.stopGrowth();
       },
       connectionTimeoutMillis: settings.busyTimeout,
@@ -85,8 +87,6 @@ export class ConnectionPool {
     this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.prepareSession }));
     // The pool removes an idle connection that breaks. Without a listener, the event would also end the process.
     this.pool.on('error', () => undefined);
-    this.pool.on('connect', () => this.connected++);
-    this.pool.on('remove', () => this.connected--);
   }
 
   /**
@@ -113,7 +113,7 @@ export class ConnectionPool {
    * Takes a connection back. The next caller gets it after the server has reported that no transaction is open on it.
    * @param failure the error that the caller met on the connection
    */
-  async giveBack(client: PostgresClient, failure?: unknown): Promise<void> {
+  async giveBack(client: PostgresClient, failure: unknown = client.failure): Promise<void> {
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
     // Other connections that were made before may lead to the same stopped server.
@@ -128,6 +128,11 @@ export class ConnectionPool {
       );
     }
     (client as Pooled).release(mustClose);
+  }
+
+  /** Number of open connections. `pool.totalCount` also has those that are being made. */
+  private get connected(): number {
+    return this.pool.totalCount - this.connecting;
   }
 
   get usage(): ConnectionUsage {

@@ -3,6 +3,7 @@ import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
+import { isTransactionTimeout } from '../postgres-errors.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -47,8 +48,9 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
   /** Milliseconds that a server may take to accept a connection. */
   readonly connectTimeout: number;
-  /** Called when the server rejects the connection, before `pg.Pool` makes one for the next caller that waits. */
-  readonly onRejected: (error: Error) => void;
+  readonly onConnecting: () => void;
+  /** Called with the error if the server rejects the connection, before `pg.Pool` makes one for the next caller. */
+  readonly onConnected: (error: Error | null) => void;
 }
 
 /** One connection to the last known primary. */
@@ -57,6 +59,8 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
+  /** The first error that ended the connection. */
+  failure?: Error;
   /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
   isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
@@ -79,7 +83,7 @@ export class PostgresClient extends pg.Client {
     this.target = target;
     this.generation = hosts.generation;
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
-    this.on('error', () => undefined);
+    this.on('error', (error) => (this.failure ??= error));
     this.on('drain', () => (this.isReady = true));
     const query = super.query.bind(this) as (...parameters: unknown[]) => unknown;
     const tracked = (statement: unknown, ...rest: unknown[]): unknown => {
@@ -97,10 +101,16 @@ export class PostgresClient extends pg.Client {
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
     if (callback === undefined) return super.connect();
+    this.config.onConnecting();
     super.connect((error: Error) => {
-      if ((error as Error | null) !== null) this.config.onRejected(error);
+      this.config.onConnected(error);
       callback(error);
     });
+  }
+
+  /** Why a statement failed: its own error, or the time-out by which the server ended the session before it. */
+  reasonOf(error: Error): Error {
+    return isTransactionTimeout(this.failure) ? this.failure : error;
   }
 
   /** Whether a transaction is open, according to the last ReadyForQuery message of the server. */
