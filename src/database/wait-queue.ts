@@ -56,8 +56,4 @@ export class WaitQueue<W extends Waiter> {
     this.timers.splice(0, count).forEach(clearTimeout);
     return this.waiters.splice(0, count);
   }
-
-  rejectAll(error: Error): void {
-    for (const waiter of this.take(this.size)) waiter.reject(error);
-  }
 }

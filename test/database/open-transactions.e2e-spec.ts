@@ -138,6 +138,7 @@ describePostgres('a query runner that is released inside an open transaction', (
       await Promise.all([runner.release(), runner.release()]);
     }
     await expect(dataSource.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    expect(warnings).toEqual([]);
   });
 
   it('does not continue on another connection when its connection breaks in a transaction begun by SQL', async () => {

@@ -95,6 +95,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
     await Promise.allSettled([this.databaseConnectionPromise, this.settled]);
+    // After a first release, another caller may have the connection.
+    if (this.isReleased) return;
     const { client } = this;
     if (client && this.migrating) client.mustClose = true;
     else if (client?.isInTransaction && client.failure === undefined) this.dataSource.logger.log('warn', LEFT_OPEN);
