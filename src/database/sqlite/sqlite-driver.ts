@@ -166,7 +166,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
-    const source = new SqliteSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
+    const run = this.listTurns.list();
+    const source = new SqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.end() });
   }
 

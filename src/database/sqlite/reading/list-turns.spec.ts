@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { ListTurns } from './list-turns.js';
+import { ListTurns, type RunStatement } from './list-turns.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -19,8 +19,8 @@ function hold(milliseconds: number): void {
 
 describe('ListTurns', () => {
   it('runs immediately while the share lasts', () => {
-    const turns = new ListTurns(50);
-    expect([turns.run(() => 'a'), turns.run(() => 'b')]).toEqual(['a', 'b']);
+    const turns = new ListTurns(50).list();
+    expect([turns(() => 'a'), turns(() => 'b')]).toEqual(['a', 'b']);
   });
 
   it('runs the rest in later turns of the event loop, one share in each, first come first served', async () => {
@@ -28,7 +28,7 @@ describe('ListTurns', () => {
     const ran: string[] = [];
     const names = ['a', 'b', 'c', 'd'];
     const all = names.map((name) =>
-      turns.run(() => {
+      turns.list()(() => {
         hold(1);
         return ran.push(name);
       }),
@@ -44,11 +44,26 @@ describe('ListTurns', () => {
     expect(results).toEqual([1, 2, 3, 4]);
   });
 
-  it('leaves other work as much time as the statements take', async () => {
+  it('lets a list that has hardly begun pass lists that have taken long, every other time', async () => {
     const turns = new ListTurns(1);
+    const [long, short] = [turns.list(), turns.list()];
+    const ran: string[] = [];
+    const read = (list: RunStatement, name: string): void =>
+      void list(() => {
+        hold(1);
+        ran.push(name);
+      });
+    for (let statement = 0; statement < 5; statement++) read(long, 'long');
+    for (let statement = 0; statement < 2; statement++) read(short, 'short');
+    while (ran.length < 7) await turn();
+    expect(ran).toEqual(['long', 'long', 'short', 'long', 'short', 'long', 'long']);
+  });
+
+  it('leaves other work as much time as the statements take', async () => {
+    const list = new ListTurns(1).list();
     const events: string[] = [];
     for (let statement = 0; statement < 4; statement++) {
-      void turns.run(() => {
+      void list(() => {
         hold(4);
         events.push('statement');
       });
@@ -62,13 +77,13 @@ describe('ListTurns', () => {
   });
 
   it('throws or rejects with the error of the statement, and goes on', async () => {
-    const turns = new ListTurns(1);
+    const turns = new ListTurns(1).list();
     const fail = (): never => {
       hold(1);
       throw new Error('corrupt');
     };
-    expect(() => turns.run(fail)).toThrow('corrupt');
-    const later = [turns.run(fail), turns.run(() => 'read')];
+    expect(() => turns(fail)).toThrow('corrupt');
+    const later = [turns(fail), turns(() => 'read')];
     await expect(later[0]).rejects.toThrow('corrupt');
     await expect(later[1]).resolves.toBe('read');
   });

@@ -6,37 +6,62 @@ const SHARE = 2;
 /** Longest turn of an idle event loop, in milliseconds. */
 const IDLE_TURN = 0.03;
 
+/** A list, and the milliseconds that its statements took. */
+interface List {
+  spent: number;
+}
+
+export type RunStatement = <T>(statement: () => T) => T | Promise<T>;
+
+interface Waiting {
+  readonly list: List;
+  readonly start: () => void;
+}
+
 /**
  * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. A turn of the
  * event loop accepts only one connection, so without the limit each of many new connections would wait for a share.
- * Statements run in the order of their arrival, so lists take turns.
+ *
+ * The next list is in turn the list that has taken the least time, and the list whose statement has waited longest. A
+ * short page does not wait for earlier long lists, and these continue however many short lists arrive.
  */
 export class ListTurns {
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting: Waiting[] = [];
   private spent = 0;
   /** Milliseconds of other work since the last share. */
   private spentByOthers = 0;
   private turnedAt = 0;
   private turning = false;
+  private isOldestNext = false;
 
   constructor(private readonly share = SHARE) {}
 
-  /** Runs a statement of a list immediately while the share lasts, otherwise in a later turn, and returns its result. */
-  run<T>(statement: () => T): T | Promise<T> {
-    if (this.waiting.length === 0 && this.spent < this.share) return this.measured(statement);
+  /**
+   * Returns a function for the statements of one list. It runs a statement immediately while the share lasts, otherwise
+   * in a later turn, and resolves or rejects with its result.
+   */
+  list(): RunStatement {
+    const list: List = { spent: 0 };
+    return (statement) => this.run(list, statement);
+  }
+
+  private run<T>(list: List, statement: () => T): T | Promise<T> {
+    if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
     return new Promise<T>((resolve) => {
-      const start = (): void => resolve(new Promise((done) => done(this.measured(statement))));
-      this.waiting.push(inSameSpan(start));
+      const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
+      this.waiting.push({ list, start: inSameSpan(start) });
     });
   }
 
-  private measured<T>(statement: () => T): T {
+  private measured<T>(list: List, statement: () => T): T {
     const started = performance.now();
     try {
       return statement();
     } finally {
       this.turnedAt = performance.now();
-      this.spent += this.turnedAt - started;
+      const milliseconds = this.turnedAt - started;
+      list.spent += milliseconds;
+      this.spent += milliseconds;
       if (!this.turning) setImmediate(this.turn);
       this.turning = true;
     }
@@ -51,6 +76,19 @@ export class ListTurns {
     this.turning = false;
     this.spent = 0;
     this.spentByOthers = 0;
-    while (this.waiting.length > 0 && this.spent < this.share) this.waiting.shift()!();
+    while (this.waiting.length > 0 && this.spent < this.share) this.next().start();
   };
+
+  private next(): Waiting {
+    this.isOldestNext = !this.isOldestNext;
+    return this.waiting.splice(this.isOldestNext ? 0 : this.indexOfShortest(), 1)[0]!;
+  }
+
+  private indexOfShortest(): number {
+    let shortest = 0;
+    this.waiting.forEach(({ list }, index) => {
+      if (list.spent < this.waiting[shortest]!.list.spent) shortest = index;
+    });
+    return shortest;
+  }
 }
