@@ -45,7 +45,7 @@ export async function importRecords(
   const database = { ...settings.database, ...(own.length > 0 && { statementTimeout: COMMIT_TIMEOUT }) };
   const configured = new Config({ ...settings, database });
   const isTrial = options.dryRun && settings.database.url.engine === 'sqlite';
-  await using trial = isTrial ? await draftFolder(join(tmpdir(), `${SERVICE_NAME}-dry-run-`)) : undefined;
+  await using trial = isTrial ? await trialFolder() : undefined;
   const config = trial === undefined ? configured : await trialIn(trial.path, configured, interrupt());
   await using storage = await openStorage(config, resource, trial !== undefined || !options.dryRun);
   const { capacity } = storage.store.counter;
@@ -70,6 +70,12 @@ export async function importRecords(
   }
   console.error(`Imported ${resource.name.counted(stored)}.`);
   console.error(`The storage holds ${await contentsOf(storage)}`);
+}
+
+function trialFolder(): ReturnType<typeof draftFolder> {
+  return draftFolder(join(tmpdir(), `${SERVICE_NAME}-dry-run-`)).catch((error: Error) => {
+    throw new Failure(`A dry run needs a folder for temporary files (TMPDIR): ${error.message}.`, error);
+  });
 }
 
 /** The configuration with a copy of the SQLite database, if there is one: the service can write during a dry run. */
