@@ -28,8 +28,8 @@ export class ListReader {
 
 /**
  * The readers of long lists. Each keeps one of few database snapshots open, so there is a limit for a subject. When all
- * slots are taken, a new reader gets the slot of the slowest reader of the address with the most readers: immediately if
- * that address has more readers than its own, otherwise if the slowest reader pauses.
+ * slots are taken, a new reader gets the slot of the slowest reader of the address with the most readers, if that has at
+ * least two more than its own address. Otherwise it gets the slot of a paused reader whose address has no fewer readers.
  */
 @Injectable()
 export class ListReaders {
@@ -57,10 +57,11 @@ export class ListReaders {
       this.makeRoom(ofSubject, PAUSE, `${this.subjectShare} long lists are read with this subject already`);
     } else if (readers.length >= this.most) {
       const countAt = (place: string): number => readers.filter(({ address }) => address === place).length;
+      const own = countAt(newcomer.address);
       const largest = Math.max(...readers.map(({ address }) => countAt(address)));
-      const crowd = readers.filter(({ address }) => countAt(address) === largest);
-      const pause = largest > countAt(newcomer.address) + 1 ? 0 : PAUSE;
-      this.makeRoom(crowd, pause, `${this.most} long lists are read already`);
+      const isUnfair = largest > own + 1;
+      const candidates = readers.filter(({ address }) => countAt(address) >= (isUnfair ? largest : own));
+      this.makeRoom(candidates, isUnfair ? 0 : PAUSE, `${this.most} long lists are read already`);
     }
     this.readers.add(newcomer);
     return newcomer;
