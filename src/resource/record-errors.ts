@@ -21,14 +21,3 @@ export class StorageFullError extends ApiError {
     this.name = 'StorageFullError';
   }
 }
-
-/** The error of a constraint or a rule for one of several records. */
-export class RejectedRecordError extends Error {
-  constructor(
-    readonly index: number,
-    override readonly cause: Error,
-  ) {
-    super(cause.message);
-    this.name = 'RejectedRecordError';
-  }
-}

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import type { Id } from '../../resource/id-kinds.js';
-import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
+import { StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
@@ -124,15 +124,12 @@ async function finish({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportIn
 }
 
 /** Stores a batch; an error names the rejected line. */
-async function createAll({ store, dataSource }: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
-  try {
-    await store.in(tx).createMany(batch.map(({ record }) => record));
-  } catch (error) {
-    if (!(error instanceof RejectedRecordError)) throw error;
-    const { number, record } = batch[error.index]!;
-    const { cause } = error;
-    return reject(number, cause instanceof HttpException ? problemsIn(cause) : violationOf(cause, record, dataSource));
-  }
+function createAll({ store, dataSource }: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
+  const records = batch.map(({ record }) => record);
+  return store.in(tx).createMany(records, (error, index) => {
+    const { number, record } = batch[index]!;
+    return reject(number, error instanceof HttpException ? problemsIn(error) : violationOf(error, record, dataSource));
+  });
 }
 
 /** Describes the constraint that a record violates; rethrows any other error. */

@@ -4,7 +4,7 @@ import { QueryFailedError } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, AuditedWrites, currentActor } from '../audit/actor.js';
-import { RejectedRecordError, StorageFullError } from '../record-errors.js';
+import { StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
   Change,
@@ -89,9 +89,12 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /**
    * Creates many records: either all have an id, or none has.
    * @throws {StorageFullError} when the free capacity is too small
-   * @throws {RejectedRecordError} when a constraint, or the rule of the resource, rejects a record
+   * @param describe makes another error of the constraint or the rule that rejects a record
    */
-  async createMany(records: readonly NewRecord<Entity>[]): Promise<void> {
+  async createMany(
+    records: readonly NewRecord<Entity>[],
+    describe = (error: Error, _index: number): Error => error,
+  ): Promise<void> {
     const usage = await this.lock();
     if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
     const versions = versionsAfter(usage, records.length);
@@ -104,7 +107,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) {
         await this.create(record).catch((reason: unknown) => {
-          throw isRejection(reason) ? new RejectedRecordError(index, reason) : reason;
+          throw isRejection(reason) ? describe(reason, index) : reason;
         });
       }
     }
