@@ -16,7 +16,7 @@ import {
 import { IsCodePointLength, IsOptionalNotNull, TEXT_PATTERN } from '../http/validation/property-decorators.js';
 import { Parsed } from '../http/validation/query-values.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
-import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
+import { DATE_SCHEMA, DATE_TIME_SCHEMA, MOST_DIGITS, PARSERS } from './value-parsers.js';
 
 /** Validates the id of a record; with `each`, every element of an array. */
 export function IsRecordId({ isId, message }: IdKind = INTEGER_IDS, { each = false } = {}): PropertyDecorator {
@@ -112,17 +112,14 @@ function withScale(text: string, scale: number): string {
 
 /** A day without a time, as text: `2026-01-31`. */
 export function DateProperty(options?: PropertyOptions): PropertyDecorator {
-  const schema = { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' } as const;
-  return parsedProperty(schema, options, 'must be a date (RFC 3339), such as 2026-01-31', PARSERS.date);
+  return parsedProperty(DATE_SCHEMA, options, 'must be a date (RFC 3339), such as 2026-01-31', PARSERS.date);
 }
 
 /** An instant: text with an offset and at most milliseconds in JSON, a `Date` here. */
 export function DateTimeProperty(options?: PropertyOptions): PropertyDecorator {
-  const example = '2026-01-31T12:00:00.000Z';
-  const schema = { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example } as const;
   const message =
     'must be a date and time with its offset and at most milliseconds (RFC 3339), such as 2026-01-31T12:00:00Z';
-  return parsedProperty(schema, options, message, PARSERS['date-time']);
+  return parsedProperty(DATE_TIME_SCHEMA, options, message, PARSERS['date-time']);
 }
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';

@@ -9,16 +9,20 @@ const DAY =
   '(?!0000)[0-9]{4}-' +
   '((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))';
 
-/** JSON Schema `pattern` of a date-time (RFC 3339 section 5.6): upper case, at most milliseconds. */
-export const DATE_TIME_PATTERN =
-  `^${DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?` + '(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$';
+/** JSON Schema of a date-time (RFC 3339 section 5.6): upper case, at most milliseconds. */
+export const DATE_TIME_SCHEMA = {
+  type: 'string',
+  format: 'date-time',
+  pattern: `^${DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`,
+  example: '2026-01-31T12:00:00.000Z',
+} as const;
 
-const DATE_TIME = new RegExp(DATE_TIME_PATTERN);
+const DATE_TIME = new RegExp(DATE_TIME_SCHEMA.pattern);
 
-/** JSON Schema `pattern` of a date (RFC 3339 section 5.6). */
-export const DATE_PATTERN = `^${DAY}$`;
+/** JSON Schema of a date (RFC 3339 section 5.6). */
+export const DATE_SCHEMA = { type: 'string', format: 'date', pattern: `^${DAY}$`, example: '2026-01-31' } as const;
 
-const DATE = new RegExp(DATE_PATTERN);
+const DATE = new RegExp(DATE_SCHEMA.pattern);
 
 /** Maximum number of digits of a decimal that both engines keep. */
 export const MOST_DIGITS = 15;

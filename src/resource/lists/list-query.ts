@@ -7,7 +7,7 @@ import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
-import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
+import { DATE_SCHEMA, DATE_TIME_SCHEMA, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
 import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
@@ -156,12 +156,9 @@ const BOUNDS: Readonly<Record<ValueType, readonly [schema: ApiPropertyOptions, t
     { type: 'string', format: 'decimal', example: '12.50' },
     `a decimal such as -12.50 of at most ${MOST_DIGITS} digits`,
   ],
-  date: [
-    { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' },
-    'a date (RFC 3339), such as 2026-01-31',
-  ],
+  date: [DATE_SCHEMA, 'a date (RFC 3339), such as 2026-01-31'],
   'date-time': [
-    { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example: '2026-01-31T12:00:00Z' },
+    DATE_TIME_SCHEMA,
     'a date and time with its offset and at most milliseconds (RFC 3339), ' +
       'such as 2026-01-31T12:00:00Z or 2026-01-31T14:00:00%2B02:00',
   ],
