@@ -88,7 +88,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect([after.text, etagOf(after)]).toEqual([before.text, etagOf(before)]);
     });
 
-    it('fails alone among actions that share a transaction', async () => {
+    it('fails alone among actions that share a commit', async () => {
       const ids: number[] = [];
       for (let count = 0; count < 6; count++) ids.push((await book()).body.id);
       await outings().records.update(ids[2]!, { status: 'seated' });

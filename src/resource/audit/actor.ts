@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyRequest } from 'fastify';
-import type { DataSource } from 'typeorm';
 import type { Sql } from '../../database/engine.js';
+import type { ResourceTable } from '../store/resource-table.js';
 import { seal } from './audit-lines.js';
 import { ACTORS_SETTING } from './audit-triggers.js';
 
@@ -42,41 +42,34 @@ const storable = (text?: string): string | undefined => text?.toWellFormed().rep
 /** Actors by the revision of the row that a statement inserts; 0 is the actor of all rows that it changes. */
 export type ActorsByRevision = readonly (readonly [revision: number, actor: Actor])[];
 
-/** Tells the audit triggers the actors of the writes of one transaction. */
-export class AuditedWrites {
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly resource: string,
-    private readonly transaction: Sql,
-  ) {}
-
-  /** Runs a statement and seals its lines. */
-  async run<T>(actors: ActorsByRevision, statement: () => Promise<T>): Promise<T> {
-    const json = JSON.stringify(Object.fromEntries(actors));
-    if (this.dataSource.options.type === 'postgres') {
-      await this.transaction.query(`SELECT set_config('${ACTORS_SETTING}', ?, true)`, [json]);
-      return statement();
-    }
-    await this.transaction.query(
-      `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
-       SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
-       FROM json_each(?)`,
-      [json],
-    );
-    let result: T;
-    try {
-      result = await statement();
-    } catch (error) {
-      // If the transaction has ended, the database has forgotten the actors.
-      await this.forgetActors().catch(() => undefined);
-      throw error;
-    }
-    await this.forgetActors();
-    await seal(this.dataSource, this.transaction, this.resource);
-    return result;
+/** Runs a statement of a transaction, tells the audit triggers its actors, and seals its lines. */
+export async function runAudited<T>(
+  { dataSource, name }: Pick<ResourceTable, 'dataSource' | 'name'>,
+  transaction: Sql,
+  actors: ActorsByRevision,
+  statement: () => Promise<T>,
+): Promise<T> {
+  const json = JSON.stringify(Object.fromEntries(actors));
+  if (dataSource.options.type === 'postgres') {
+    await transaction.query(`SELECT set_config('${ACTORS_SETTING}', ?, true)`, [json]);
+    return statement();
   }
-
-  private forgetActors(): Promise<unknown> {
-    return this.transaction.query('DELETE FROM audit_actors', []);
+  await transaction.query(
+    `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
+     SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
+     FROM json_each(?)`,
+    [json],
+  );
+  const forgetActors = () => transaction.query('DELETE FROM audit_actors', []);
+  let result: T;
+  try {
+    result = await statement();
+  } catch (error) {
+    // If the transaction has ended, the database has forgotten the actors.
+    await forgetActors().catch(() => undefined);
+    throw error;
   }
+  await forgetActors();
+  await seal(dataSource, transaction, name);
+  return result;
 }

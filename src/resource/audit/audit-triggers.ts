@@ -3,7 +3,7 @@ import { elementJson, recordColumns } from '../store/record-columns.js';
 import { areMade, entityOf, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
-/** The setting that holds the actors of a transaction on PostgreSQL; see `AuditedWrites`. */
+/** The setting that holds the actors of a transaction on PostgreSQL; see `runAudited`. */
 export const ACTORS_SETTING = 'audit.actors';
 
 /** Tells whether a table has its audit triggers as this version makes them, or none if it is not audited. */

@@ -3,7 +3,7 @@ import { HttpException, Logger } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { type Actor, type ActorsByRevision, AuditedWrites, currentActor } from '../audit/actor.js';
+import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
 import { StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
@@ -40,10 +40,6 @@ export interface Creation<Entity extends AnyResourceEntity> {
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private readonly table = this.scope.table;
-  /** Absent if the resource is not audited. */
-  private readonly audit = this.storage.audited
-    ? new AuditedWrites(this.table.dataSource, this.table.name, this.transaction)
-    : undefined;
 
   constructor(
     private readonly scope: RecordScope,
@@ -229,7 +225,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     actors: () => ActorsByRevision = () => [[0, currentActor()]],
   ): Promise<Rows> {
     const write = (): Promise<Rows> => this.transaction.query(statement, parameters);
-    return this.audit === undefined ? write() : this.audit.run(actors(), write);
+    return this.storage.audited ? runAudited(this.table, this.transaction, actors(), write) : write();
   }
 
   /** @param creations of records that either all have ids, or all have none */
