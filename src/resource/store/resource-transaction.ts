@@ -73,7 +73,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return result!;
   }
 
-  /** Creates records without ids until the capacity is reached; the others get a `StorageFullError`. */
+  /** Creates records until the capacity is reached; the others get a `StorageFullError`. All have ids, or none. */
   async createUpTo(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     const usage = await this.lock();
     const versions = versionsAfter(usage, Math.min(creations.length, Math.max(usage.free, 0)));
