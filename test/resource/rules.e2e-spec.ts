@@ -14,10 +14,17 @@ import { type Answer, Client, COOKIE, type Service, startService } from '../supp
 
 const MOST_OPEN = 3;
 const MOST_OF_A_SMALL = 10;
+/** The quantity at which the rules have a mistake. */
+const MISTAKEN = 13;
+
+function checkQuantity(quantity: number): void {
+  if (quantity === MISTAKEN) throw new TypeError('Cannot read properties of undefined');
+}
 
 /** At most three parcels of a cookie are open, and no parcel has more than ten of a small cookie. */
 const FOR_ONE: Rule<Parcel> = {
   async check({ after: { cookieId, quantity } }, transaction) {
+    checkQuantity(quantity);
     const [{ open } = { open: 0 }] = await transaction.sql<{ open: number }[]>`
       SELECT count(*) AS open FROM parcels WHERE "cookieId" = ${cookieId} AND status = 'open'`;
     if (open > MOST_OPEN) throw tooManyOpen(cookieId);
@@ -33,6 +40,7 @@ const checked: number[] = [];
 const FOR_ALL: Rule<Parcel> = {
   async checkAll(changes, transaction) {
     checked.push(changes.length);
+    for (const { after } of changes) checkQuantity(after.quantity);
     const ids = [...new Set(changes.map(({ after }) => after.cookieId))];
     const [full] = await transaction.query<{ cookieId: number }[]>(
       `SELECT "cookieId" FROM parcels WHERE status = 'open' AND "cookieId" IN (${ids.map(() => '?').join(', ')})
@@ -157,12 +165,19 @@ describe.each([
     );
   });
 
-  it('rejects only the invalid one of writes that share a transaction', async () => {
+  const createTogether = (bodies: object[]) => {
     const parcels = service.app.get<ResourceRepository<Parcel>>('ParcelResourceRepository', { strict: false });
-    const results = await Promise.allSettled(
-      Array.from({ length: 8 }, (_, index) =>
-        parcels.create(parcel({ status: index % 2 === 0 ? 'open' : 'paid' }) as NewRecord<Parcel>),
-      ),
+    return Promise.allSettled(bodies.map((body) => parcels.create(parcel(body) as NewRecord<Parcel>)));
+  };
+
+  it('with a mistake in its code fails only the write that meets it', async () => {
+    const results = await createTogether([{}, { quantity: MISTAKEN }, {}]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('rejects only the invalid one of writes that share a transaction', async () => {
+    const results = await createTogether(
+      Array.from({ length: 8 }, (_, index) => ({ status: index % 2 === 0 ? 'open' : 'paid' })),
     );
     const rejected = results.filter(({ status }) => status === 'rejected');
     expect(rejected).toMatchObject([{ reason: { errorCode: 'TOO_MANY_OPEN' } }]);

@@ -1,7 +1,7 @@
-import { HttpException } from '@nestjs/common';
-import { QueryFailedError, type Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import {
   committed,
   openSnapshot,
@@ -201,8 +201,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
         return results;
       });
     } catch (error) {
-      const isOfOne = error instanceof QueryFailedError || error instanceof HttpException;
-      if (batch.length === 1 || !isOfOne) return batch.map(() => error as Error);
+      // Also an error in the code of a rule may be that of one record.
+      const isOfAll = [DatabaseUnavailableError, DiskFullError, OutcomeUnknownError].some(
+        (type) => error instanceof type,
+      );
+      if (batch.length === 1 || isOfAll) return batch.map(() => error as Error);
       return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
     }
   }
