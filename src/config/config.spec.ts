@@ -185,6 +185,7 @@ describe('the configuration', () => {
     ['NODE_EMV', 'NODE_ENV'],
     ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
     ['WORKER', 'WORKERS'],
+    ['JWT_AUD', 'JWT_AUDIENCE'],
     ['DATABASE_TRANSCATION_TIMEOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
     const errors = errorsOf({ [name]: '5' });

@@ -169,10 +169,14 @@ function misspelledNames(environment: Environment, settings: readonly Setting[])
   const known = settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name]));
   const unknown = Object.keys(environment).filter((name) => !known.includes(name));
   return unknown.flatMap((name) => {
-    const meant = known.find((each) => isSimilar(lettersOf(each), lettersOf(name)));
+    const meant = known.find((each) => isCutOff(name, each) || isSimilar(lettersOf(each), lettersOf(name)));
     return meant === undefined ? [] : [`${name} is not a setting of this service; did you mean ${meant}?`];
   });
 }
+
+/** Tells whether a name ends within a word of a setting: `JWT_AUD`. */
+const isCutOff = (name: string, setting: string): boolean =>
+  name.length >= 6 && setting.startsWith(name) && setting[name.length] !== '_';
 
 const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
 
