@@ -142,11 +142,23 @@ describe('a request that only a socket can send', () => {
     });
   });
 
-  it('changes nothing when its first packet is malformed, also a DELETE, whose handler reads no body', async () => {
-    await unchanged(async () => {
-      const lines = ['DELETE /cookies/1 HTTP/1.1', HOST, bearer, 'Transfer-Encoding: chunked'];
-      expectError(await exchangeOne(service, request(lines, 'zz\r\n')), 400, 'BAD_REQUEST');
-    });
+  it.each(['zz\r\n', '1\r\na\r\nzz\r\n'])(
+    'changes nothing when its first packet is malformed (%j), also a DELETE, whose handler reads no body',
+    async (chunk) => {
+      await unchanged(async () => {
+        const lines = ['DELETE /cookies/1 HTTP/1.1', HOST, bearer, 'Transfer-Encoding: chunked'];
+        expectError(await exchangeOne(service, request(lines, chunk)), 400, 'BAD_REQUEST');
+      });
+    },
+  );
+
+  it('is 401 on a connection that stays open when its body has arrived', async () => {
+    const bytes = request(['POST /cookies HTTP/1.1', HOST, JSON_TYPE, `Content-Length: ${body.length}`], body);
+    const answers = await exchange(
+      service,
+      Buffer.concat([bytes, get('GET /cookies/1 HTTP/1.1', 'Connection: close')]),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([401, 200]);
   });
 
   it('gets the response of its handler when that reads no body, and the client closes its side too early', async () => {

@@ -190,8 +190,9 @@ export class Connection implements ResponseConnection {
     response.on('finish', () => this.responseSent(response));
     this.owner.requests.inFlight += 1;
     // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
+    // `nextTick` would be too early: on plain TCP, Node runs it between the header section and the body.
     if (hasArrived(response.req)) this.pass(response);
-    else process.nextTick(() => this.pass(response));
+    else setImmediate(() => this.pass(response));
   }
 
   private pass(response: TrackedResponse): void {

@@ -9,10 +9,15 @@ class Making {
   private finish!: () => void;
   readonly made: Promise<string>;
 
-  constructor(queue: ListQueue, subject: string, began: string[], socket = { destroyed: false }) {
+  constructor(
+    queue: ListQueue,
+    subject: string,
+    began: string[],
+    { isPage = false, socket = { destroyed: false } }: { isPage?: boolean; socket?: { destroyed: boolean } } = {},
+  ) {
     const done = new Promise<void>((resolve) => (this.finish = resolve));
     const request = { user: { subject }, socket } as unknown as FastifyRequest;
-    this.made = queue.run(request, async () => {
+    this.made = queue.run(request, isPage, async () => {
       began.push(subject);
       await done;
       return subject;
@@ -33,7 +38,8 @@ beforeEach(() => {
   began = [];
 });
 
-const make = (subject: string, socket?: { destroyed: boolean }): Making => new Making(queue, subject, began, socket);
+const make = (subject: string, options?: ConstructorParameters<typeof Making>[3]): Making =>
+  new Making(queue, subject, began, options);
 
 describe('the queue of lists', () => {
   it('leaves a quarter of the places to other subjects', async () => {
@@ -55,6 +61,16 @@ describe('the queue of lists', () => {
     expect(began).toHaveLength(9);
   });
 
+  it('gives every other free place to a page, since long lists begin slowly, and the others to the first', async () => {
+    const first = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
+    const long = ['e', 'f', 'g', 'reader'].map((subject) => make(subject));
+    const pages = ['reader', 'paging'].map((subject) => make(subject, { isPage: true }));
+    for (const list of first) await list.end();
+    expect(began.slice(4)).toEqual(['reader', 'e', 'paging', 'f']);
+    for (const list of [...long, ...pages]) await list.end();
+    expect(began).toHaveLength(10);
+  });
+
   it('rejects a list with 503 after the longest wait, and forgets its subject', async () => {
     const lists = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
     const waiting = make('late');
@@ -71,7 +87,7 @@ describe('the queue of lists', () => {
   it('makes no list for a client that has left while waiting', async () => {
     const lists = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
     const socket = { destroyed: false };
-    const gone = make('gone', socket);
+    const gone = make('gone', { socket });
     const rejected = expect(gone.made).rejects.toMatchObject({ status: 503 });
     socket.destroyed = true;
     for (const list of lists) await list.end();
@@ -82,7 +98,7 @@ describe('the queue of lists', () => {
   it('frees the place of a list that could not be made', async () => {
     const request = { user: { subject: 'alice' }, socket: {} } as unknown as FastifyRequest;
     for (let list = 0; list < 10; list++) {
-      await expect(queue.run(request, () => Promise.reject(new Error('corrupt')))).rejects.toThrow('corrupt');
+      await expect(queue.run(request, false, () => Promise.reject(new Error('corrupt')))).rejects.toThrow('corrupt');
     }
     await make('alice').end();
     expect(began).toEqual(['alice']);

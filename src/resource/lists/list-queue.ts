@@ -5,19 +5,29 @@ import { Config } from '../../config/config.js';
 import { type Waiter, WaitQueue } from '../../database/wait-queue.js';
 import { overloaded } from '../../http/errors/api-error.js';
 
+type ListWaiter = Waiter & { readonly start: () => void };
+
 /** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
-  readonly waiting = new WaitQueue<Waiter & { readonly start: () => void }>(this.timeout, () =>
-    overloaded(`The list has waited ${this.timeout} ms for other lists of this subject; try again`),
-  );
+  readonly pages = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
+  readonly wholeLists = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
 
   constructor(private readonly timeout: number) {}
+
+  get waitingCount(): number {
+    return this.pages.size + this.wholeLists.size;
+  }
+
+  private timeoutError(): Error {
+    return overloaded(`The list has waited ${this.timeout} ms for other lists; try again`);
+  }
 }
 
 /**
  * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, and no
- * subject gets all slots. A waiting request holds neither a snapshot nor a response.
+ * subject gets all slots. Every other free slot goes to a page if one waits, because long lists begin slowly. A waiting
+ * request holds neither a snapshot nor a response.
  */
 @Injectable()
 export class ListQueue {
@@ -25,6 +35,7 @@ export class ListQueue {
   private readonly subjectShare = Math.max(1, this.free - Math.ceil(this.free / 4));
   /** Round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
+  private isPageNext = false;
 
   constructor(private readonly config: Config) {}
 
@@ -35,15 +46,19 @@ export class ListQueue {
 
   /**
    * Runs `make` in the next free slot of the subject.
+   * @param isPage whether the list has a `limit`
    * @throws {ApiError} 503 when that takes longer than `DATABASE_BUSY_TIMEOUT`
    */
-  async run<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T> {
+  async run<T>(request: FastifyRequest, isPage: boolean, make: () => Promise<T>): Promise<T> {
     const subject = subjectOf(request);
     const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
     this.subjects.set(subject, lists);
     try {
       if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
-      else await new Promise<void>((resolve, reject) => lists.waiting.push({ start: resolve, reject }));
+      else {
+        const waiting = isPage ? lists.pages : lists.wholeLists;
+        await new Promise<void>((resolve, reject) => waiting.push({ start: resolve, reject }));
+      }
     } catch (error) {
       this.forgetIdle(subject, lists);
       throw error;
@@ -59,8 +74,8 @@ export class ListQueue {
     }
   }
 
-  private forgetIdle(subject: string, { inProgress, waiting }: SubjectLists): void {
-    if (inProgress === 0 && waiting.size === 0) this.subjects.delete(subject);
+  private forgetIdle(subject: string, { inProgress, waitingCount }: SubjectLists): void {
+    if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
   }
 
   private begin(lists: SubjectLists): void {
@@ -69,13 +84,24 @@ export class ListQueue {
   }
 
   private startNext(): void {
-    for (const [subject, lists] of this.subjects) {
-      if (lists.waiting.size === 0 || lists.inProgress >= this.subjectShare) continue;
-      // The subject goes to the end of the round.
-      this.subjects.delete(subject);
-      this.subjects.set(subject, lists);
-      this.begin(lists);
-      return lists.waiting.shift()!.start();
+    this.isPageNext = !this.isPageNext;
+    let next: [string, SubjectLists] | undefined;
+    for (const entry of this.subjects) {
+      const { pages, waitingCount, inProgress } = entry[1];
+      if (waitingCount === 0 || inProgress >= this.subjectShare) continue;
+      next ??= entry;
+      if (this.isPageNext && pages.size === 0) continue;
+      next = entry;
+      break;
     }
+    if (next === undefined) return;
+    const [subject, lists] = next;
+    // The subject goes to the end of the round.
+    this.subjects.delete(subject);
+    this.subjects.set(subject, lists);
+    this.begin(lists);
+    const { pages, wholeLists } = lists;
+    const waiter = this.isPageNext ? (pages.shift() ?? wholeLists.shift()) : (wholeLists.shift() ?? pages.shift());
+    waiter!.start();
   }
 }

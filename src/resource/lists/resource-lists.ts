@@ -66,7 +66,7 @@ export class ResourceLists {
       return this.wholeList(snapshot, selection, key, exchange);
     };
     try {
-      return await this.queue.run(request, () => source.readSnapshot(make));
+      return await this.queue.run(request, query.limit !== undefined, () => source.readSnapshot(make));
     } catch (error) {
       // An error response has no version.
       reply.removeHeader('etag').removeHeader('x-total-count');
