@@ -76,6 +76,9 @@ export function withoutLead(sql: string): string {
 /** The error of a statement that uses a transaction after its end. */
 export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 
+/** The log message for a transaction that its caller has forgotten. */
+export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';
+
 /** The log message for a statement that was rejected because the transaction of its query runner had ended. */
 export function lateStatement(sql: string): string {
   return (

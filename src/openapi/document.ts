@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, type SwaggerDocumentOptions, SwaggerModule } from '@nestjs/swagger';
 import { SERVICE_TITLE } from '../config/service-name.js';
 import { serviceVersion } from '../config/service-version.js';
 import { completeDocument } from './complete-document.js';
@@ -28,6 +28,21 @@ function descriptionOf(resources: readonly ReportedResource[]): string {
   return [...stored, permission, RESPONSES].join(' ');
 }
 
+/** The part of https://standardschema.dev that writes JSON Schema. */
+interface StandardSchema {
+  readonly '~standard': { readonly jsonSchema?: Record<'input' | 'output', (options: object) => unknown> };
+}
+
+/** Shows a schema that its library cannot write as JSON Schema, such as one with `z.date()`, as any value. */
+const standardSchemaConverter: SwaggerDocumentOptions['standardSchemaConverter'] = (schema, { schemaType }) => {
+  try {
+    (schema as StandardSchema)['~standard'].jsonSchema?.[schemaType]({ target: 'openapi-3.0' });
+    return undefined;
+  } catch {
+    return { schema: {} };
+  }
+};
+
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
   const resources = app.get(ReportedResources, { strict: false }).all;
@@ -43,7 +58,7 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
   const base = builder.build();
   // `setContact` requires an address, which the code does not know.
   base.info.contact = { name: 'The operators of this service' };
-  const document = SwaggerModule.createDocument(app, base);
+  const document = SwaggerModule.createDocument(app, base, { standardSchemaConverter });
   document.components = { ...document.components, headers: headerComponents(resources[0]?.resource ?? 'records') };
   completeDocument(document);
   return document;

@@ -285,6 +285,27 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(warnings).toEqual([expect.stringMatching(slow)]);
     });
 
+    it('is logged when it is a transaction that its caller forgets, or releases without an end', async () => {
+      await open({ DATABASE_TRANSACTION_TIMEOUT: '100' });
+      const warnings: string[] = [];
+      const warn = (line: string) => warnings.push(line);
+      Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
+      try {
+        const forgotten = dataSource.createQueryRunner();
+        await forgotten.startTransaction();
+        await sleep(200);
+        const released = dataSource.createQueryRunner();
+        await released.startTransaction();
+        await released.release();
+      } finally {
+        Logger.overrideLogger(false);
+      }
+      expect(warnings).toEqual([
+        'The transaction took longer than 100 ms and was rolled back',
+        'A query runner was released inside an open transaction, which was rolled back',
+      ]);
+    });
+
     it('never fails with a stale snapshot when transactions of three writers read first and then write', async () => {
       const client = await Client.of(await start());
       const others = await Promise.all([1, 2].map(() => createDataSource(loadConfig(environmentIn(folder)), [Note])));

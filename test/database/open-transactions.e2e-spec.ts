@@ -7,6 +7,7 @@ import { ConnectionLostError } from '../../src/database/errors.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
+import { until } from '../support/until.js';
 
 const LEAKS = 300;
 const CALLERS = 32;
@@ -49,7 +50,8 @@ describePostgres('a query runner that is released inside an open transaction', (
   beforeAll(async () => {
     Logger.overrideLogger(false);
     url = await createDatabase(`open_transactions_${process.pid}`);
-    const environment = { DATABASE_URL: url, DATABASE_POOL_SIZE: '8', DATABASE_BUSY_TIMEOUT: '20000' };
+    const times = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_TRANSACTION_TIMEOUT: '2000' };
+    const environment = { DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times };
     dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
     await dataSource.initialize();
     await dataSource.query('CREATE TABLE notes (id serial PRIMARY KEY, name text UNIQUE)');
@@ -128,6 +130,14 @@ describePostgres('a query runner that is released inside an open transaction', (
     await expect(runner.query('commit')).rejects.toThrow('transaction is aborted');
     await runner.release();
     expect(await stored()).not.toContain('overlooked');
+  });
+
+  it('is not needed for a line in the log: the end of a forgotten transaction has one, too', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await until(() => warnings.length > 0, 'a warning');
+    expect(warnings).toEqual(['The transaction paused for too long and was rolled back']);
+    await runner.release();
   });
 
   it('gives its connection back if it is released while it connects, or twice', async () => {

@@ -47,6 +47,16 @@ class MealsController {
     return { limit };
   }
 
+  @Post('days')
+  days(@Body({ schema: z.object({ from: z.coerce.date() }) }) { from }: { from: Date }): string[] {
+    return [from.toISOString()];
+  }
+
+  @Get('days')
+  day(@Query({ schema: z.strictObject({ from: z.coerce.date() }) }) { from }: { from: Date }): string[] {
+    return [from.toISOString()];
+  }
+
   @Get(':id')
   get(@Param('id', { schema: z.uuid() }) id: string): object {
     return { id };
@@ -122,6 +132,8 @@ describe('a schema of zod', () => {
     ['POST', '', { name: 'pie', parts: [{ grams: 5 }] }, { name: 'pie', parts: [{ grams: 5 }] }],
     ['POST', '', { name: 'pie' }, { name: 'pie', parts: [] }],
     ['POST', '/names', ['a', 'b'], ['a', 'b']],
+    ['POST', '/days', { from: '2026-11-01' }, ['2026-11-01T00:00:00.000Z']],
+    ['GET', '/days?from=2026-11-01', undefined, ['2026-11-01T00:00:00.000Z']],
     ['GET', '?limit=3', undefined, { limit: 3 }],
     ['GET', '/best?limit=3', undefined, { limit: 3 }],
     ['GET', `/${ID}`, undefined, { id: ID }],
@@ -149,6 +161,11 @@ describe('a schema of zod', () => {
     const { paths } = (await client.get('/openapi.json')).body;
     const { schema } = paths['/meals'].post.requestBody.content['application/json'];
     expect(schema).toMatchObject({ type: 'object', properties: { name: { type: 'string', minLength: 2 } } });
+  });
+
+  it('is any value in the document if zod cannot write it as JSON Schema', async () => {
+    const { paths } = (await client.get('/openapi.json')).body;
+    expect(paths['/meals/days'].post.requestBody.content['application/json'].schema).toEqual({});
   });
 
   it.each([ImagesController, StreamsController])('ends the start where the body is no JSON: %p', async (controller) => {

@@ -45,6 +45,8 @@ export function isConnectionFailure(error: unknown): boolean {
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
 }
 
+export const PAUSED = 'The transaction paused for too long and was rolled back';
+
 /** Tells whether the server ended a transaction that paused or lasted too long. It closes the connection, too. */
 export function isTransactionTimeout(error: unknown): error is Error {
   return /^25P0[34]$/.test(codeOf(error));
@@ -96,7 +98,7 @@ export function translatePostgresError(error: unknown): Error | undefined {
   if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
-  if (isTransactionTimeout(error)) return unavailable('The transaction paused for too long and was rolled back');
+  if (isTransactionTimeout(error)) return unavailable(PAUSED);
   if (DAMAGED.test(code))
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
   if (isConflict(error))

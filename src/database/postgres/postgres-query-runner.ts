@@ -6,7 +6,7 @@ import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
-import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
+import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import { changesSession, type PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
@@ -205,5 +205,3 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 
 /** Not a rollback to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
-
-const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';

@@ -10,7 +10,7 @@ import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
-import { lateStatement } from '../transaction-control.js';
+import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
@@ -58,6 +58,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
    */
   override async release(): Promise<void> {
     if (this.isReleased) return;
+    if (this.transaction !== undefined) this.dataSource.logger.log('warn', LEFT_OPEN);
     const ended = this.endTransaction();
     this.isReleased = true;
     await super.release();

@@ -1,9 +1,10 @@
+import { Logger } from '@nestjs/common';
 import pg, { type ClientConfig } from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
-import { isTransactionTimeout } from '../postgres-errors.js';
+import { isTransactionTimeout, PAUSED } from '../postgres-errors.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -83,7 +84,11 @@ export class PostgresClient extends pg.Client {
     this.target = target;
     this.generation = hosts.generation;
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
-    this.on('error', (error) => (this.failure ??= error));
+    this.on('error', (error) => {
+      this.failure ??= error;
+      // A caller that has forgotten the transaction never gets its error.
+      if (isTransactionTimeout(error)) new Logger('Database').warn(PAUSED);
+    });
     this.on('drain', () => (this.isReady = true));
     const query = super.query.bind(this) as (...parameters: unknown[]) => unknown;
     const tracked = (statement: unknown, ...rest: unknown[]): unknown => {

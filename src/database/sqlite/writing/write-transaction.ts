@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
@@ -46,7 +47,7 @@ export class WriteTransaction {
     this.isFirst = group.isFirst;
     this.hasSavepoint = !this.isFirst && !isSingle;
     if (this.hasSavepoint) connection.run('SAVEPOINT job');
-    this.timer = setTimeout(() => this.undo(tooLong(timeout)), timeout);
+    this.timer = setTimeout(() => this.expire(tooLong(timeout)), timeout);
   }
 
   /** @throws SqliteError, or the error that ended the transaction early */
@@ -92,6 +93,12 @@ export class WriteTransaction {
       this.group.add({ reclaimsSpace: this.options.reclaimsSpace, done, fail });
       this.endSlot();
     });
+  }
+
+  /** Logs the time-out, because a caller that has forgotten the transaction never gets its error. */
+  private expire(reason: Error): void {
+    new Logger('Database').warn(reason.message);
+    this.undo(reason);
   }
 
   private undo(reason: Error, failure?: unknown): void {
