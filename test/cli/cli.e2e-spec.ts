@@ -89,6 +89,10 @@ describe('the command line', () => {
     expect(Math.abs(iat! - Date.now() / 1000)).toBeLessThan(30);
   });
 
+  it('shows the default lifetime of a token as --expires accepts it', async () => {
+    expect((await run(folder, ['token', '--help'])).stdout).toContain('(default: 1h)');
+  });
+
   it('prints no token that the service would reject for its lifetime', async () => {
     const environment = { JWT_MAX_LIFETIME: '3600' };
     expect(await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment })).toEqual({
