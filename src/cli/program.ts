@@ -72,7 +72,11 @@ function addTokenCommand(cli: Command): void {
     .description('print a token signed with the configured secret (HS256)')
     .requiredOption('--sub <who>', 'the subject of the token')
     .option('--scope <scopes>', 'the scopes of the token, separated by spaces', scopes)
-    .option('--expires <time>', 'the lifetime of the token: 30s, 15m, 1h, 7d', seconds, 3600)
+    .addOption(
+      new Option('--expires <time>', 'the lifetime of the token: 30s, 15m, 1h, 7d')
+        .argParser(seconds)
+        .default(3600, '1h'),
+    )
     .addHelpText(
       'after',
       examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),

@@ -22,12 +22,21 @@ export const privateKeyFile: Parse<string> = (path) => {
 
 /** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
-  const { pem: cert, parsed: certificate } = certificateIn(certFile);
-  const { pem: key, parsed: privateKey } = privateKeyIn(keyFile);
+  const { pem: cert, parsed: certificate } = settingOf('TLS_CERT_FILE', () => certificateIn(certFile));
+  const { pem: key, parsed: privateKey } = settingOf('TLS_KEY_FILE', () => privateKeyIn(keyFile));
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
   return { cert, key, expires: new Date(certificate.validTo) };
+}
+
+/** Puts the name of the setting before the message of an error. */
+function settingOf<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${name} ${(error as Error).message}`, { cause: error });
+  }
 }
 
 const certificateIn = (path: string) =>

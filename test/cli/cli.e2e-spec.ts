@@ -89,6 +89,10 @@ describe('the command line', () => {
     expect(Math.abs(iat! - Date.now() / 1000)).toBeLessThan(30);
   });
 
+  it('shows the default lifetime of a token as --expires accepts it', async () => {
+    expect((await run(folder, ['token', '--help'])).stdout).toContain('(default: 1h)');
+  });
+
   it('prints no token that the service would reject for its lifetime', async () => {
     const environment = { JWT_MAX_LIFETIME: '3600' };
     expect(await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment })).toEqual({
@@ -192,6 +196,11 @@ describe('the command line', () => {
         /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
       ],
       [
+        'a table "storage" without its row',
+        () => inDatabase(folder, (db) => db.exec('DELETE FROM storage')),
+        /^FAIL {2}database file .* and restore a backup \(npm run --silent cli -- restore\)$/m,
+      ],
+      [
         'an entity whose column the database lacks',
         () => inDatabase(folder, (db) => db.exec('ALTER TABLE cookies RENAME COLUMN wish TO hope')),
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
@@ -209,7 +218,7 @@ describe('the command line', () => {
       expect(stderr).toMatch(/of 13 checks failed/);
     });
 
-    it('reports the age of the last backup in BACKUP_DIR, or that there is none', async () => {
+    it('reports the age of the last backup in BACKUP_DIR, that there is none, or how to reach the folder', async () => {
       const environment = { BACKUP_DIR: temporaryFolder() };
       const none = await run(folder, ['doctor'], { environment });
       expect(none).toMatchObject({
@@ -220,6 +229,10 @@ describe('the command line', () => {
       writeFileSync(join(environment.BACKUP_DIR, name), 'x');
       const { stdout } = await run(folder, ['doctor'], { environment });
       expect(stdout).toMatch(new RegExp(`^ok    last backup      ${name}, 1\\.5 hours old, 1 bytes$`, 'm'));
+      const missing = join(environment.BACKUP_DIR, 'missing');
+      const unmounted = await run(folder, ['doctor'], { environment: { BACKUP_DIR: missing } });
+      expect(unmounted.stdout).toContain(`${missing} cannot be read (ENOENT`);
+      expect(unmounted.stdout).toContain('mount its disk, or correct BACKUP_DIR or its rights');
     });
 
     it('reports a folder that cannot be written', async () => {

@@ -151,6 +151,12 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       );
       expect(await serialNumber()).toBe(expected);
       expect(await statuses(before, request('GET', '/cookies'), 1)).toEqual([200]);
+      renameSync(files.key, next.key);
+      await until(
+        () => service.output.includes('The changed certificate is not used: TLS_KEY_FILE must name a file'),
+        () => 'the log names the setting of the missing file',
+      );
+      renameSync(next.key, files.key);
     });
   });
 

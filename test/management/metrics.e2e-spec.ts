@@ -194,8 +194,8 @@ describeEngines('GET /metrics', (engine) => {
     const metrics = await metricsOf(service);
     for (const each of pools) {
       expect(metrics.get(`database_connections_limit{pool="${each}"}`)).toBeGreaterThan(0);
-      // The scrape itself takes a connection, and waits a moment for it.
-      expect(metrics.get(`database_connections_waiting{pool="${each}"}`)).toBeLessThanOrEqual(1);
+      // The queries of the scrape itself find a free connection.
+      expect(metrics.get(`database_connections_waiting{pool="${each}"}`)).toBe(0);
     }
   });
 

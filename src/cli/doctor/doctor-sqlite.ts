@@ -118,7 +118,10 @@ function requireAccess(path: string): void {
 }
 
 async function ageOfBackup(folder: string): Promise<string> {
-  const [last] = await newestBackups(folder, 1);
+  const [last] = await newestBackups(folder, 1).catch((error: Error) => {
+    const remedy = 'mount its disk, or correct BACKUP_DIR or its rights';
+    throw new Error(`${folder} cannot be read (${error.message}): ${remedy}`, { cause: error });
+  });
   if (last === undefined) throw new Error(`${folder} has no backup: run ${CLI} backup --to ${folder}`);
   const hours = ((Date.now() - last.time) / 3_600_000).toFixed(1);
   return `${last.name}, ${hours} hours old, ${last.size} bytes`;
@@ -130,5 +133,5 @@ function remedyFor(errors: readonly string[]): string {
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
   if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
-  return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
+  return `stop the service, keep a copy of the file, and restore a backup (${CLI} restore)`;
 }

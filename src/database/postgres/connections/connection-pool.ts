@@ -137,7 +137,9 @@ export class ConnectionPool {
 
   get usage(): ConnectionUsage {
     const { totalCount, idleCount, waitingCount, options } = this.pool;
-    return { pool: this.options.name, used: totalCount - idleCount, limit: options.max, waiting: waitingCount };
+    // The pool passes an idle connection on in the next tick: a scrape would count its own queries as waiting.
+    const waiting = Math.max(0, waitingCount - idleCount);
+    return { pool: this.options.name, used: totalCount - idleCount, limit: options.max, waiting };
   }
 
   async close(): Promise<void> {
