@@ -188,7 +188,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const snapshot = await samples.openSnapshot();
     try {
       const page = await snapshot.first(100, { order: 'ascending' });
-      return wholeArray(page).toString();
+      return wholeArray(page?.chunks ?? []).toString();
     } finally {
       snapshot.close();
     }

@@ -496,8 +496,8 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const snapshot = await store.openSnapshot();
       const found: Listed[] = [];
       try {
-        for await (const page of snapshot.pages({ sortBy: 'weight', order: 'descending' })) {
-          found.push(...(JSON.parse(wholeArray(page).toString()) as Listed[]));
+        for await (const { chunks } of snapshot.pages({ sortBy: 'weight', order: 'descending' })) {
+          found.push(...(JSON.parse(wholeArray(chunks).toString()) as Listed[]));
           await store.delete(expected.at(-found.length)!.id);
           await store.update(expected[found.length - 5]!.id, { weight: -found.length });
           await store.create(reading({ weight: 1.5 }));

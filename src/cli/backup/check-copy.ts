@@ -76,7 +76,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
  * @throws {Failure}
  */
 function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<AnyResourceEntity>[] {
-  const json = wholeArray(page);
+  const json = wholeArray(page.chunks);
   if (!isUtf8(json)) throw unreadable(file, plural, 'they have text that is not in UTF-8');
   try {
     return JSON.parse(json.toString()) as PublicRecord<AnyResourceEntity>[];

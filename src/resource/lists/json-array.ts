@@ -10,9 +10,10 @@ const OPENING = '['.charCodeAt(0);
 
 const CLOSING = Buffer.from(']');
 
-/** A complete JSON array of the records of a page as one Buffer. */
-export function wholeArray(page: JsonPage | undefined): Buffer {
-  return page === undefined ? Buffer.from('[]') : withOpeningBracket(Buffer.concat([page.json, CLOSING]));
+/** A complete JSON array as one Buffer. */
+export function wholeArray(chunks: readonly Buffer[]): Buffer {
+  if (chunks.length === 0) return Buffer.from('[]');
+  return withOpeningBracket(Buffer.concat([...chunks, CLOSING]));
 }
 
 /** Sets the first byte to `[` in place: a copy would double the memory of a list. */
@@ -23,13 +24,19 @@ function withOpeningBracket(bytes: Buffer): Buffer {
 
 /** A JSON array in chunks: the pages that are read already, then the others. */
 export async function* arrayChunks(read: JsonPage[], unread: AsyncIterator<JsonPage>): AsyncGenerator<Buffer> {
-  for (const [index, { json }] of read.entries()) yield index === 0 ? withOpeningBracket(json) : json;
+  for (const [index, { chunks }] of read.entries()) {
+    yield index === 0 ? withOpeningBracket(concatenated(chunks)) : concatenated(chunks);
+  }
   for (let next = await unread.next(); !next.done; next = await unread.next()) {
-    yield next.value.json;
+    yield concatenated(next.value.chunks);
     // Without this pause a fast reader would block the event loop until the list ends.
     await yieldToOthers();
   }
   yield CLOSING;
+}
+
+function concatenated(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 /** The body of a response that is a stream; by default the empty body of a HEAD, for which Fastify would read a list. */

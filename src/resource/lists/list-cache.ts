@@ -74,7 +74,8 @@ export class ListCache {
   add(etag: string, url: string, whole: Buffer, link?: string): void {
     if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
     // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
-    this.put(url, new CachedList(etag, [Buffer.from(new Uint8Array(whole).buffer)], link));
+    const own = whole.buffer.byteLength === whole.length ? whole : Buffer.from(new Uint8Array(whole).buffer);
+    this.put(url, new CachedList(etag, [own], link));
   }
 
   get(etag: string, url: string): CachedList | undefined {

@@ -84,7 +84,7 @@ export class ResourceLists {
   ): Promise<Buffer> {
     try {
       const page = await snapshot.first(limit, selection);
-      const body = wholeArray(page);
+      const body = wholeArray(page?.chunks ?? []);
       let link: string | undefined;
       if (page?.count === limit && (await snapshot.first(1, { ...selection, after: page.last })) !== undefined) {
         link = nextPageLink(request.url, afterOf(selection, page.last));
@@ -115,7 +115,7 @@ export class ResourceLists {
       }
       snapshot.close();
       if (!second.done) return this.counted(jsonStream(), request);
-      const body = wholeArray(first.value);
+      const body = wholeArray(first.done ? [] : first.value.chunks);
       this.cache.add(etagOf(snapshot.usage), key, body);
       return body;
     } catch (error) {

@@ -8,9 +8,11 @@ import { conditionsOf, type RecordScope, type Selection, type SortPosition } fro
 /** Page size of a list without `limit`. */
 const PAGE = 1000;
 
+/**
+ * Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that chunks can be concatenated.
+ */
 export interface JsonPage {
-  /** Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that pages can be joined. */
-  readonly json: Buffer;
+  readonly chunks: readonly Buffer[];
   readonly count: number;
   readonly last: SortPosition;
 }
@@ -122,7 +124,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const json = typeof records === 'string' ? Buffer.from(records) : records;
     this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((this.limits.jsonBytes * count) / json.length)));
     const position = query.isById ? { value: last, id: last } : await this.positionAt(query, source, count - 1);
-    return { json, count, last: position! };
+    return { chunks: [json], count, last: position! };
   }
 
   private async positionAt(query: PageQuery, source: SqlText, offset: number): Promise<SortPosition | undefined> {
@@ -136,7 +138,7 @@ function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
   const final = pages.at(-1);
   if (final === undefined || pages.length === 1) return final;
   return {
-    json: Buffer.concat(pages.map(({ json }) => json)),
+    chunks: pages.flatMap(({ chunks }) => chunks),
     count: pages.reduce((sum, { count }) => sum + count, 0),
     last: final.last,
   };
