@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from './errors.js';
  */
 export const MOST_WAITING = 10_000;
 
-export function overloaded(): DatabaseUnavailableError {
+export function tooManyWaiting(): DatabaseUnavailableError {
   return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} callers wait already`);
 }
 
@@ -40,7 +40,7 @@ export class WaitQueue<W extends Waiter> {
 
   /** Adds a waiter, or rejects it if the queue is full. */
   push(waiter: W): void {
-    if (this.size >= MOST_WAITING) return waiter.reject(overloaded());
+    if (this.size >= MOST_WAITING) return waiter.reject(tooManyWaiting());
     this.waiters.push(waiter);
     this.timers.push(setTimeout(() => this.shift()?.reject(this.timeoutError()), this.timeout).unref());
   }

@@ -10,9 +10,11 @@ import { backupName, backupsIn } from '../../management/backup-files.js';
 import { Failure } from '../command-errors.js';
 import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
+import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkCopy } from './check-copy.js';
-import { copyDatabase, draftFolder, pack } from './copy.js';
+import { pack } from './pack.js';
 import { type Keep, supersededBackups } from './retention.js';
 
 interface BackupFolder {

@@ -6,7 +6,6 @@ import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
 import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
-import { sync } from '../output/replace-file.js';
 
 /**
  * Copies a backup from a plain file, a gzip file or a pipe into the new file `to`. SQLite opens only the copy, because it
@@ -20,7 +19,6 @@ export async function receiveBackup(file: string, to: string, signal: AbortSigna
   const isPlain = (await isRepeatable(file)) && !(await isPacked(file));
   if (isPlain) await copyFiles(file, to, signal);
   else await writePrivately(bounded(openInput(file, signal), file, to), to, signal);
-  await sync(to);
 }
 
 async function isPacked(file: string): Promise<boolean> {

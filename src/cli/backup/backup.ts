@@ -11,9 +11,10 @@ import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from '../output/destination.js';
 import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
+import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
-import { copyDatabase, pack } from './copy.js';
+import { pack } from './pack.js';
 import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {

@@ -9,8 +9,9 @@ import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
 import { BrokenLineError, recordReader } from '../resources/record-lines.js';
+import { atPath } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
-import { atPath, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
+import { differencesFromFresh, dropRecreatedParts } from './schema-check.js';
 
 /**
  * Checks pages, counters, ids, schema and records of a copy, and makes it ready to be the database.

@@ -13,9 +13,9 @@ import { resolveLinks } from '../output/destination.js';
 import { replaceFile, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
-import { draftFolder } from './copy.js';
 
 /** Suffixes of the files that SQLite would apply to a new database of this name. */
 const LEFTOVERS = ['-journal', '-wal', '-shm'] as const;

@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { Config } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { RESOURCES } from '../../features.js';
 import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { openDataSource } from '../resources/open-storage.js';
-import { BESIDE } from '../sqlite-file/database-path.js';
+import { atPath, BESIDE } from '../sqlite-file/database-path.js';
 
 /** Tables that Litestream adds to a database that it replicates. */
 const LITESTREAM = ['_litestream_lock', '_litestream_seq'];
@@ -51,10 +51,6 @@ export function dropRecreatedParts(path: string): void {
   const states = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
-
-/** The configuration with another file as the database. */
-export const atPath = (config: Config, path: string): Config =>
-  new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
 
 /**
  * Compares tables, indices, triggers and views of two files.

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Config } from '../../config/config.js';
+import { Config } from '../../config/config.js';
 import { Failure } from '../command-errors.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
@@ -33,3 +33,7 @@ export function requireSqlite({ database: { url } }: Config, command: 'backup' |
   const instead = command === 'backup' ? 'pg_dump' : 'pg_restore';
   throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);
 }
+
+/** The configuration with another file as the database. */
+export const atPath = (config: Config, path: string): Config =>
+  new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });

@@ -85,23 +85,18 @@ export class ListQueue {
 
   private startNext(): void {
     this.isPageNext = !this.isPageNext;
-    let next: [string, SubjectLists] | undefined;
-    for (const entry of this.subjects) {
-      const { pages, waitingCount, inProgress } = entry[1];
-      if (waitingCount === 0 || inProgress >= this.subjectShare) continue;
-      next ??= entry;
-      if (this.isPageNext && pages.size === 0) continue;
-      next = entry;
-      break;
-    }
-    if (next === undefined) return;
-    const [subject, lists] = next;
+    const waiting = [...this.subjects].filter(
+      ([, { waitingCount, inProgress }]) => waitingCount > 0 && inProgress < this.subjectShare,
+    );
+    const withPage = this.isPageNext ? waiting.find(([, { pages }]) => pages.size > 0) : undefined;
+    const [subject, lists] = withPage ?? waiting[0] ?? [];
+    if (subject === undefined || lists === undefined) return;
     // The subject goes to the end of the round.
     this.subjects.delete(subject);
     this.subjects.set(subject, lists);
     this.begin(lists);
-    const { pages, wholeLists } = lists;
-    const waiter = this.isPageNext ? (pages.shift() ?? wholeLists.shift()) : (wholeLists.shift() ?? pages.shift());
-    waiter!.start();
+    const queues = this.isPageNext ? [lists.pages, lists.wholeLists] : [lists.wholeLists, lists.pages];
+    const first = queues.find(({ size }) => size > 0)!;
+    first.shift()!.start();
   }
 }

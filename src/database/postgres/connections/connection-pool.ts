@@ -4,7 +4,7 @@ import type { PostgresUrl } from '../../../config/postgres-url.js';
 import { SERVICE_NAME } from '../../../config/service-name.js';
 import type { ConnectionUsage } from '../../engine.js';
 import { DatabaseUnavailableError } from '../../errors.js';
-import { MOST_WAITING, overloaded } from '../../wait-queue.js';
+import { MOST_WAITING, tooManyWaiting } from '../../wait-queue.js';
 import { type Hosts, PostgresClient, type PostgresClientConfig, tlsOf } from './postgres-client.js';
 import {
   isConnectionFailure,
@@ -96,7 +96,7 @@ export class ConnectionPool {
     const { fallback } = this.options;
     const isStarved = this.growth !== undefined && this.connected === 0;
     if (isStarved && fallback !== undefined) return fallback.take();
-    if (this.pool.waitingCount >= MOST_WAITING) throw overloaded();
+    if (this.pool.waitingCount >= MOST_WAITING) throw tooManyWaiting();
     try {
       return await this.connect();
     } catch (error) {

@@ -1,17 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { copyDatabase, draftFolder } from './copy.js';
-
-describe('draftFolder', () => {
-  it('removes the folder that a killed process with the same host and process id has left', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    const [left, made] = [await draftFolder(join(folder, 'draft-')), await draftFolder(join(folder, 'draft-'))];
-    expect([existsSync(left.path), existsSync(made.path)]).toEqual([false, true]);
-    rmSync(folder, { recursive: true });
-  });
-});
+import { copyDatabase } from './copy-database.js';
 
 describe('copyDatabase', () => {
   let folder: string;

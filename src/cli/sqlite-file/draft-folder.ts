@@ -1,0 +1,29 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+
+/** Milliseconds after which a folder of drafts counts as that of a killed process. */
+const LONGEST_USE = 6 * 3600 * 1000;
+
+/**
+ * Makes a folder for drafts, which `await using` removes, and removes those of killed processes: old ones, and those with
+ * the host and the process id of this process, such as of a container that was started again.
+ * @param prefix the beginning of its path
+ */
+export async function draftFolder(prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {
+  const own = `${prefix}${hostname()}-${process.pid}-`;
+  for (const entry of await readdir(dirname(prefix), { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
+    const path = join(dirname(prefix), entry.name);
+    // Another process may remove its folder meanwhile.
+    const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
+    // A folder of another user may stay.
+    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await remove(path).catch(() => {});
+  }
+  const path = await mkdtemp(own);
+  giveToFolderOwner(path, path);
+  return { path, [Symbol.asyncDispose]: () => remove(path) };
+}
+
+const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
