@@ -90,7 +90,7 @@ describe('a command that replaces a file', () => {
     { ...BACKUP, fault: `copy ${BACKUP.draft}`, says: /^There is no new backup: the copy is not sound: / },
     {
       ...RESTORE,
-      fault: 'sync draft.sqlite',
+      fault: 'close draft.sqlite',
       says: /^backup\.sqlite cannot be restored: .* The storage is as it was\.$/m,
     },
   ])('checks its copy, which a bad disk may have changed: $name', async ({ says, fault, ...command }) => {

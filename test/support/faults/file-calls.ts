@@ -104,10 +104,19 @@ const PROGRAM = `
     await link(from, to);
     note(call);
   };
-  const openFile = fs.open;
-  fs.open = (path, ...rest) => {
+  const paths = new Map();
+  const { open: openFile, close: closeFile } = fs;
+  fs.open = (path, flags, mode, done) => {
     void meet('open ' + nameOf(String(path)), path);
-    openFile(path, ...rest);
+    openFile(path, flags, mode, (error, descriptor) => {
+      paths.set(descriptor, path);
+      done(error, descriptor);
+    });
+  };
+  fs.close = (descriptor, done) => {
+    const path = paths.get(descriptor);
+    if (path) void meet('close ' + nameOf(String(path)), path);
+    closeFile(descriptor, done);
   };
   const { prototype } = betterSqlite3();
   const { backup } = prototype;
