@@ -17,8 +17,7 @@ describe('600 clients', () => {
         }
       };
       await Promise.all([requestUntil(signal, service, 600), probe()]);
-      expect(probes.length).toBeGreaterThan(3);
-      expect(probes.filter((status) => status !== 200)).toEqual([]);
+      expect(new Set(probes)).toEqual(new Set([200]));
     });
   });
 });
