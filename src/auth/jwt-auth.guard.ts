@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
-import { httpCallOf } from '../http/messages/request.js';
+import { replyOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { tokensOfSockets } from './principal.js';
 import { ACCESS, type Access } from './scopes.decorator.js';
@@ -22,20 +22,21 @@ export class JwtAuthGuard implements CanActivate {
     const targets = [context.getHandler(), context.getClass()];
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets) ?? [];
     if (access === 'public') return this.admitToPublic(context);
-    const call = httpCallOf(context);
-    const principal = await (call === undefined
+    const reply = replyOf(context);
+    const principal = await (reply === undefined
       ? this.verifier.verify(tokenOfSocket(context))
-      : this.verifier.authenticate(call.request));
-    if (call !== undefined) call.request.user = principal;
+      : this.verifier.authenticate(reply.request));
+    if (reply !== undefined) reply.request.user = principal;
     if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
-    if (call !== undefined) makePrivate(call.reply);
+    if (reply !== undefined) makePrivate(reply);
     return true;
   }
 
   /** Admits a call of a public route. Only GET and HEAD check a token, because a login may send an expired one. */
   private async admitToPublic(context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') return true;
-    const { request, reply } = httpCallOf(context)!;
+    const reply = replyOf(context)!;
+    const { request } = reply;
     const { method, headers } = request;
     // Shared caches may store the response, so it must not depend on the user.
     request.user = undefined;

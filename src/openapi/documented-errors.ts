@@ -3,13 +3,7 @@ import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
 import { BODY_LIMIT, lengthOf } from '../http/body/body-limit.js';
 import { ApiError, invalidHost, overloaded, tooManyFields } from '../http/errors/api-error.js';
-import {
-  type ErrorBody,
-  errorResponse,
-  messageOfStatus,
-  OUTCOME_UNKNOWN,
-  standardError,
-} from '../http/errors/error-response.js';
+import { type ErrorBody, errorResponse, OUTCOME_UNKNOWN, standardError } from '../http/errors/error-response.js';
 import { inMaintenance } from '../http/request.guard.js';
 import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
@@ -78,11 +72,11 @@ function commonErrors(scope: string): readonly DescribedError[] {
 
 /** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  described(messageOfStatus(400), {
+  described(standardError(400).message, {
     http: standardError(400),
     host: invalidHost(),
   }),
-  described(messageOfStatus(408), { late: standardError(408) }),
+  described(standardError(408).message, { late: standardError(408) }),
   described(`The body is larger than ${lengthOf(BODY_LIMIT)}`, { large: standardError(413) }),
   described('The Expect header is not 100-continue', { expectation: standardError(417) }),
   described('The header fields are too large, or too many', {

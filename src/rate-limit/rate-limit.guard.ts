@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { subjectOf } from '../auth/principal.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
-import { clientKey, type HttpCall, httpCallOf } from '../http/messages/request.js';
+import { clientKey, replyOf } from '../http/messages/request.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { RequestCounts, SharedCounts } from './request-counts.js';
 
@@ -58,10 +58,10 @@ export class RateLimitGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<true> {
-    const call = httpCallOf(context);
-    if (call === undefined) return true;
+    const reply = replyOf(context);
+    if (reply === undefined) return true;
     try {
-      await this.count(call, routeClassOf(this.reflector, context, call.request.method));
+      await this.count(reply, routeClassOf(this.reflector, context, reply.request.method));
       return true;
     } catch (error) {
       // A random time, so that rejected clients do not all repeat together.
@@ -75,7 +75,8 @@ export class RateLimitGuard implements CanActivate {
    * subject comes first: requests beyond it do not count for the address.
    * @throws {ApiError} 429
    */
-  private async count({ request, reply }: HttpCall, routeClass: RouteClass): Promise<void> {
+  private async count(reply: FastifyReply, routeClass: RouteClass): Promise<void> {
+    const { request } = reply;
     const { rateLimit } = this.live.current;
     const { inProgress, window } = rateLimit;
     const isPublic = request.user === undefined;

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { type ApiError, invalidHost, MAX_HEADER_FIELDS, tooManyFields } from '../errors/api-error.js';
-import { errorResponse, fromProtocol, standardError } from '../errors/error-response.js';
+import { ApiError, invalidHost, MAX_HEADER_FIELDS, tooManyFields } from '../errors/api-error.js';
+import { errorResponse, standardError } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
 import type { TrackedResponse } from './request-tracker.js';
 
@@ -43,6 +43,18 @@ export function sendRejection(response: TrackedResponse, error: Error): void {
   response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : content);
 }
 
+/**
+ * Sends an error when the handler reads the body. A handler that does not read the body, such as a DELETE, may change a
+ * record meanwhile, and sends its own response.
+ */
+export function rejectReader(response: TrackedResponse, error: Error): void {
+  const reject = (): void => {
+    if (!response.headersSent) sendRejection(response, error);
+  };
+  if (response.req.readableFlowing === null) response.req.once('resume', reject);
+  else reject();
+}
+
 /** The status and the text of an error response, for a socket that has no `ServerResponse`. */
 export function rawResponse(error: Error, id: string) {
   const { status, headers, content } = serialized(error, id);
@@ -51,8 +63,17 @@ export function rawResponse(error: Error, id: string) {
   return { status, text: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${content}` };
 }
 
-function serialized(error: Error, id: string) {
-  const { status, headers, body } = errorResponse(fromProtocol(error), id);
+/** Statuses of errors of Node's parser; those of other codes are 400. */
+const PARSER_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_INVALID_VERSION: 505,
+};
+
+function serialized(error: NodeJS.ErrnoException, id: string) {
+  const rejection = error instanceof ApiError ? error : standardError(PARSER_STATUS[error.code ?? ''] ?? 400);
+  const { status, headers, body } = errorResponse(rejection, id);
   const content = JSON.stringify(body);
   return {
     status,

@@ -54,13 +54,11 @@ export function codeOfStatus(status: number): string {
 /** Largest number of header fields; the limit of Node itself would drop fields without an error. */
 export const MAX_HEADER_FIELDS = 2000;
 
-/** 431: too many header fields. */
 export function tooManyFields(): ApiError {
   const message = `The request has more than ${MAX_HEADER_FIELDS} header fields`;
   return new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message);
 }
 
-/** 400: the Host is missing, repeated or invalid. */
 export function invalidHost(): ApiError {
   const message = 'The request must have exactly one Host header, with a host and perhaps a port';
   return new ApiError(400, 'BAD_REQUEST', message);

@@ -1,14 +1,24 @@
 import type { FastifyRequest } from 'fastify';
-import type { ConstraintViolation, ViolationKind } from '../../database/constraint-violation.js';
+import type { ConstraintViolation } from '../../database/constraint-violation.js';
 import { RawBody } from '../body/raw-body.js';
-import { ApiError, type ApiErrorOptions, STORAGE_FULL } from './api-error.js';
+import { ApiError, STORAGE_FULL } from './api-error.js';
 
-type RejectionKind = Exclude<ViolationKind, 'foreign key' | 'unique'> | 'missing parent';
+const MISSING_PARENT = 'refers to a record that does not exist';
 
-/**
- * The response to a statement that the database has rejected. It names no tables, columns or SQL.
- * @param request absent for a message of a WebSocket
- */
+/** Status, code and message of a rejection, and the message for the property that is wrong. */
+const REJECTIONS = {
+  capacity: [507, 'STORAGE_FULL', STORAGE_FULL],
+  referenced: [409, 'STILL_REFERENCED', 'Other records refer to this one; delete or change them first'],
+  'missing parent': [400, 'REFERENCE_NOT_FOUND', `The request ${MISSING_PARENT}`, MISSING_PARENT],
+  value: [
+    400,
+    'INVALID_REQUEST',
+    'A value of the request is not one that can be stored',
+    'is not a value that can be stored',
+  ],
+} as const;
+
+/** The response to a statement that the database has rejected. It names no tables, columns or SQL. */
 export function constraintError(violation: ConstraintViolation, request?: FastifyRequest): ApiError {
   if (violation.kind === 'value' && isPathParameter(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
@@ -17,7 +27,11 @@ export function constraintError(violation: ConstraintViolation, request?: Fastif
   const sent = sentProperties(violation, request);
   if (kind === 'unique') return notUnique(violation.names, sent);
   // If the body has several of the properties, any of them may be wrong.
-  return rejection(rejectionKind(kind, verb, sent), sent.length === 1 ? sent[0] : undefined);
+  const property = sent.length === 1 ? sent[0] : undefined;
+  if (kind !== 'foreign key') return rejection(kind === 'rule' ? 'value' : kind, property);
+  // The database does not name the side of a violated foreign key: the child row has the reference.
+  const isChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
+  return rejection(isChild ? 'missing parent' : 'referenced', property);
 }
 
 /**
@@ -35,36 +49,12 @@ export function notUnique(properties: readonly string[], sent: readonly string[]
   return new ApiError(409, 'ALREADY_EXISTS', message, { details: details.length > 0 ? details : undefined });
 }
 
-/** Finds the side of a violated foreign key, which the database does not name: the child row has the reference. */
-function rejectionKind(
-  kind: Exclude<ViolationKind, 'unique'>,
-  verb: ConstraintViolation['verb'],
-  sent: readonly string[],
-): RejectionKind {
-  if (kind !== 'foreign key') return kind;
-  const isChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
-  return isChild ? 'missing parent' : 'referenced';
-}
-
-/** The error for a kind of violation, with the property of the body if it is known. */
-export function rejection(kind: RejectionKind, property?: string): ApiError {
-  const at = (message: string): ApiErrorOptions =>
-    property === undefined ? {} : { details: [{ pointer: `/${property}`, message }] };
-  switch (kind) {
-    case 'capacity':
-      return new ApiError(507, 'STORAGE_FULL', STORAGE_FULL);
-    case 'referenced':
-      return new ApiError(409, 'STILL_REFERENCED', 'Other records refer to this one; delete or change them first');
-    case 'missing parent': {
-      const text = 'to a record that does not exist';
-      return new ApiError(400, 'REFERENCE_NOT_FOUND', `The request refers ${text}`, at(`refers ${text}`));
-    }
-    case 'rule':
-    case 'value': {
-      const text = 'is not a value that can be stored';
-      return new ApiError(400, 'INVALID_REQUEST', 'A value of the request is not one that can be stored', at(text));
-    }
-  }
+export function rejection(kind: keyof typeof REJECTIONS, property?: string): ApiError {
+  const [status, code, message, messageOfProperty] = REJECTIONS[kind];
+  if (property === undefined || messageOfProperty === undefined) return new ApiError(status, code, message);
+  return new ApiError(status, code, message, {
+    details: [{ pointer: `/${property}`, message: messageOfProperty }],
+  });
 }
 
 /** Tells whether the rejected value is a path parameter: then no record can have it as its key. */

@@ -23,25 +23,14 @@ const LONG_INTERVAL = 60_000;
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {
   private readonly logger = new Logger('Error');
-  private readonly diskFull = this.outage(
-    'error',
-    'The volume of the database is full; delete records or enlarge the volume',
-    LONG_INTERVAL,
-  );
-  private readonly unavailable: Readonly<Record<UnavailableKind, Outage<string>>> = {
-    busy: this.outage('warn', 'Requests are rejected with 503', INTERVAL),
-    damaged: this.outage(
-      'error',
-      'The database is damaged; run: cli doctor, and restore it from a backup',
-      LONG_INTERVAL,
-    ),
-    unreachable: this.outage('error', 'The database cannot be reached', INTERVAL),
+  private readonly outages: Readonly<Record<UnavailableKind | 'full', Outage<string>>> = {
+    full: this.outage('The volume of the database is full; delete records or enlarge the volume', LONG_INTERVAL),
+    busy: this.outage('Requests are rejected with 503', INTERVAL, 'warn'),
+    damaged: this.outage('The database is damaged; run: cli doctor, and restore it from a backup', LONG_INTERVAL),
+    unreachable: this.outage('The database cannot be reached', INTERVAL),
   };
 
-  /**
-   * Logs a request that is rejected with 503 or 507.
-   * @param origin of the error, from `originOf`
-   */
+  /** Logs a request that is rejected with 503 or 507. `origin` comes from `originOf`. */
   rejected(error: unknown, origin: string): void {
     // Each unknown outcome has its own line, because an operator must look at the record.
     if (error instanceof OutcomeUnknownError) {
@@ -53,7 +42,6 @@ export class ErrorLog implements OnApplicationShutdown {
   /**
    * Logs a write that violated a constraint, without any value. A conflict is normal; a value that the database rejects
    * and the validation accepts is an error in the code.
-   * @param status of the response
    */
   violated({ reason }: ConstraintViolation, status: number, origin: string): void {
     const level = status === 409 ? 'log' : 'warn';
@@ -70,16 +58,16 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    for (const outage of [this.diskFull, ...Object.values(this.unavailable)]) outage.close();
+    for (const outage of Object.values(this.outages)) outage.close();
   }
 
   private outageOf(error: unknown): Outage<string> | undefined {
-    if (error instanceof DiskFullError) return this.diskFull;
-    if (error instanceof DatabaseUnavailableError) return this.unavailable[error.kind];
-    return error instanceof HttpException && error.getStatus() === 503 ? this.unavailable.busy : undefined;
+    if (error instanceof DiskFullError) return this.outages.full;
+    if (error instanceof DatabaseUnavailableError) return this.outages[error.kind];
+    return error instanceof HttpException && error.getStatus() === 503 ? this.outages.busy : undefined;
   }
 
-  private outage(level: 'error' | 'warn', problem: string, interval: number): Outage<string> {
+  private outage(problem: string, interval: number, level: 'error' | 'warn' = 'error'): Outage<string> {
     const seconds = interval / 1000;
     return new Outage<string>({
       interval,
@@ -106,7 +94,6 @@ export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
   });
 }
 
-/** @param origin the request or message that the error rejected, or whose stream it cut off */
 function described(error: Error, origin: string): string {
   return `${reasonOf(error)} (first met by ${origin})`;
 }

@@ -4,16 +4,7 @@ import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
 import { commonHeaders } from '../messages/response-headers.js';
-import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
-
-export interface ErrorBody {
-  readonly statusCode: number;
-  readonly error: string;
-  readonly message: string;
-  readonly errorCode: string;
-  readonly requestId: string;
-  readonly details?: readonly ErrorDetail[];
-}
+import { ApiError, codeOfStatus, overloaded, STORAGE_FULL } from './api-error.js';
 
 export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request. ' +
@@ -23,32 +14,23 @@ export const OUTCOME_UNKNOWN =
  * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here
  * (for other libraries see `error.filter.ts`). Any other error is a 500 without details.
  */
-export function errorResponse(error: unknown, requestId: string) {
-  const apiError = toApiError(error);
+export function errorResponse(thrown: unknown, requestId: string) {
+  const apiError = toApiError(thrown);
   const { errorCode, message, details } = apiError;
-  const status = apiError.getStatus();
+  const statusCode = apiError.getStatus();
   const headers: Readonly<Record<string, string>> = {
     ...apiError.headers,
     'cache-control': 'no-store',
     'content-type': 'application/json; charset=utf-8',
     ...commonHeaders(requestId),
   };
-  const statusText = STATUS_CODES[status] ?? 'Error';
-  const body: ErrorBody = {
-    statusCode: status,
-    error: statusText,
-    message,
-    errorCode,
-    requestId,
-    ...(details && { details }),
-  };
-  return { status, headers, body };
+  const error = STATUS_CODES[statusCode] ?? 'Error';
+  const body = { statusCode, error, message, errorCode, requestId, ...(details && { details }) };
+  return { status: statusCode, headers, body };
 }
 
-/** Converts an error of Fastify or of Node's parser, before any handler runs. */
-export function fromProtocol(error: Error): HttpException {
-  return error instanceof HttpException ? error : standardError(protocolStatus(error), error);
-}
+/** The one shape of all errors, which `ErrorDto` documents. */
+export type ErrorBody = ReturnType<typeof errorResponse>['body'];
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -63,23 +45,6 @@ function toApiError(error: unknown): ApiError {
   }
   if (error instanceof EntityNotFoundError) return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   return error instanceof HttpException ? fromException(error) : standardError(500);
-}
-
-/** The statuses of parser errors other than 400, by the codes of llhttp and of Node. */
-const PARSER_STATUS: Readonly<Record<string, number>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  HPE_INVALID_VERSION: 505,
-};
-
-function protocolStatus(error: Error): number {
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  if (typeof code !== 'string') return 500;
-  if (Object.hasOwn(PARSER_STATUS, code)) return PARSER_STATUS[code]!;
-  if (code.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
-  const isClientError = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
-  return code.startsWith('FST_') && isClientError ? statusCode : 500;
 }
 
 const MESSAGES: Readonly<Record<number, string>> = {
@@ -100,8 +65,8 @@ function fromException(error: HttpException): ApiError {
   if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standardError(500);
   const message = messageOf(error);
   if (status === 503) return overloaded(message);
-  const { errorCode } = error;
-  return new ApiError(status, isErrorCode(errorCode) ? errorCode : codeOfStatus(status), message);
+  const { errorCode = '' } = error;
+  return new ApiError(status, /^[A-Z_]+$/.test(errorCode) ? errorCode : codeOfStatus(status), message);
 }
 
 /** The message as one string; Nest's own validation gives a list. */
@@ -111,16 +76,8 @@ function messageOf(error: HttpException): string {
   return Array.isArray(message) && message.length > 0 ? message.map(String).join('; ') : error.message;
 }
 
-function isErrorCode(code: unknown): code is string {
-  return typeof code === 'string' && /^[A-Z_]+$/.test(code);
-}
-
-/** An error with the standard code and message of its status. */
+/** An error with the standard code and message of its status, for errors whose own message is not for clients. */
 export function standardError(status: number, cause?: unknown): ApiError {
-  return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause });
-}
-
-/** The standard message of a status, for errors whose own message is not for clients. */
-export function messageOfStatus(status: number): string {
-  return MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
+  const message = MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
+  return new ApiError(status, codeOfStatus(status), message, { cause });
 }

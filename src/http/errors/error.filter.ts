@@ -8,10 +8,10 @@ import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
 import { ApiError } from './api-error.js';
-import { httpCallOf, originOf } from '../messages/request.js';
+import { originOf, replyOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import { type ErrorBody, errorResponse, fromProtocol, standardError } from './error-response.js';
+import { type ErrorBody, errorResponse, standardError } from './error-response.js';
 
 const logger = new Logger('Error');
 
@@ -24,11 +24,11 @@ export class ErrorFilter implements ExceptionFilter {
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const call = httpCallOf(host);
-    const error = this.logged(thrown, originOf(host), call?.request);
-    if (call === undefined) sendToSocket(error, host);
-    else if (host.getType() === 'http') sendError(error, call.request, call.reply);
-    else throw errorOfField(error, host, call.request.id);
+    const reply = replyOf(host);
+    const error = this.logged(thrown, originOf(host), reply?.request);
+    if (reply === undefined) sendToSocket(error, host);
+    else if (host.getType() === 'http') sendError(error, reply.request, reply);
+    else throw errorOfField(error, host, reply.request.id);
   }
 
   /** Logs an outage or a violated constraint, and returns the error for the client. */
@@ -80,7 +80,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 
 /** Sends the response to an error of Fastify itself, such as a path that cannot be decoded. */
 export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-  sendError(fromProtocol(error), request, reply);
+  sendError(rejectionOf(error, reply), request, reply);
 }
 
 /** Removes header fields that Node rejects, such as those with a line end: the error response would fail, too. */
@@ -133,15 +133,14 @@ export class ErrorAdapter extends FastifyAdapter {
  * schema rejects the request.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
-  if (error instanceof HttpException) return error;
   const { statusCode: status, validation } = (error ?? {}) as { statusCode?: unknown; validation?: unknown };
-  if (!isForClients(status)) return error;
+  if (error instanceof HttpException || typeof status !== 'number' || !isForClients(status)) return error;
   // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
   if (validation !== undefined) return new ApiError(status, 'INVALID_REQUEST', (error as Error).message);
   return standardError(status, error);
 }
 
-function isForClients(status: unknown): status is number {
-  return Number.isInteger(status) && (((status as number) >= 400 && (status as number) < 500) || status === 503);
+function isForClients(status: number): boolean {
+  return Number.isInteger(status) && ((status >= 400 && status < 500) || status === 503);
 }

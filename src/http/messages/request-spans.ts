@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Attributes, Span } from '@opentelemetry/api';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Span } from '@opentelemetry/api';
+import type { FastifyInstance } from 'fastify';
 import { traceIds, type Tracing } from '../../tracing/spans.js';
 import type { Connections } from '../connections/connections.js';
-import { routeOf } from './request.js';
 
 /** The methods that a span names; others are `_OTHER`, so that a client cannot add names without limit. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
@@ -20,9 +19,15 @@ export function traceRequests(fastify: FastifyInstance, { requests }: Connection
   fastify.addHook('onRequest', (request, _reply, done) => {
     // The active context may belong to another request of the connection.
     const caller = propagation.extract(ROOT_CONTEXT, request.headers);
-    const attributes = attributesOf(request);
-    const { 'http.request.method': method, 'http.route': route } = attributes;
-    const name = [method === '_OTHER' ? 'HTTP' : method, route].filter(Boolean).join(' ');
+    const isKnown = METHODS.has(request.method);
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const attributes = {
+      'http.request.method': isKnown ? request.method : '_OTHER',
+      ...(route !== undefined && { 'http.route': route }),
+      'url.path': request.url.split('?', 1)[0],
+      'url.scheme': request.protocol,
+    };
+    const name = [isKnown ? request.method : 'HTTP', route].filter(Boolean).join(' ');
     const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller);
     spans.set(request.raw, span);
     context.with(trace.setSpan(caller, span), done);
@@ -53,15 +58,4 @@ export function sampledTrace(request?: IncomingMessage): { trace_id?: string } {
 export function withTraceIds(record: object, request?: IncomingMessage): object {
   const span = request && spans.get(request);
   return { ...record, ...(span === undefined ? { trace_id: undefined, span_id: undefined } : traceIds(span)) };
-}
-
-function attributesOf(request: FastifyRequest): Attributes {
-  const { method, protocol, url } = request;
-  const route = routeOf(request);
-  return {
-    'http.request.method': METHODS.has(method) ? method : '_OTHER',
-    ...(route !== 'unknown' && { 'http.route': route }),
-    'url.path': url.split('?', 1)[0],
-    'url.scheme': protocol,
-  };
 }

@@ -10,8 +10,8 @@ const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
 
 /** The client's `X-Request-Id` if it is valid, otherwise a new id. */
-export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers['x-request-id'];
+export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
+  const given = request?.headers['x-request-id'];
   return typeof given === 'string' && VALID_ID.test(given) ? given : randomUUID();
 }
 
@@ -34,11 +34,7 @@ export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 
   return false;
 }
 
-/**
- * The client's address without a port.
- * @param forwarded `ip` of the request, which may be any text of a trusted proxy
- * @param connected address of the connection
- */
+/** The client's address without a port. `forwarded` is `ip` of the request, which may be any text of a trusted proxy. */
 export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
   if (isIP(forwarded) !== 0) return forwarded;
   const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];
@@ -46,7 +42,6 @@ export function clientAddress(forwarded: string, connected: string | undefined):
   return isIP(address) === 0 ? connected : address;
 }
 
-/** The `addressKey` of the client that sent a request. */
 export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   return addressKey(clientAddress(ip, socket.remoteAddress));
 }
@@ -63,46 +58,37 @@ export function addressKey(address = ''): string {
     .join(':');
 }
 
-/** The HTTP request and response behind a call of a handler. */
-export interface HttpCall {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
-
 /** The argument of a GraphQL resolver with the field that it resolves. */
 interface ResolvedField {
   readonly fieldName: string;
   readonly parentType: { readonly name: string };
 }
 
-/** The HTTP request of a route or of a GraphQL resolver; `undefined` for a message of a WebSocket. */
-export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
+/** The reply to the request of a route or of a GraphQL resolver; `undefined` for a message of a WebSocket. */
+export function replyOf(host: ArgumentsHost): FastifyReply | undefined {
   const type = host.getType<string>();
-  if (type === 'http') {
-    const response = host.switchToHttp().getResponse<FastifyReply & { readonly reply?: FastifyReply }>();
-    // Middleware gets the response of Node, which has the reply of Fastify (`TrackedResponse`).
-    const reply = response.reply ?? response;
-    return { request: reply.request, reply };
-  }
-  const reply = type === 'graphql' ? host.getArgByIndex<{ reply?: FastifyReply }>(2).reply : undefined;
-  return reply && { request: reply.request, reply };
+  if (type === 'graphql') return host.getArgByIndex<{ reply?: FastifyReply }>(2).reply;
+  if (type !== 'http') return undefined;
+  const response = host.switchToHttp().getResponse<FastifyReply & { readonly reply?: FastifyReply }>();
+  // Middleware gets the response of Node, which has the reply of Fastify (`TrackedResponse`).
+  return response.reply ?? response;
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Tells whether a call may write: a route by its method, a GraphQL mutation; never a message of a WebSocket. */
 export function isWriteCall(host: ArgumentsHost): boolean {
-  const call = httpCallOf(host);
-  if (call === undefined) return false;
-  if (host.getType<string>() === 'http') return !READS.has(call.request.method);
+  const reply = replyOf(host);
+  if (reply === undefined) return false;
+  if (host.getType<string>() === 'http') return !READS.has(reply.request.method);
   return host.getArgByIndex<ResolvedField>(3).parentType.name === 'Mutation';
 }
 
 /** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
 export function originOf(host: ArgumentsHost): string {
-  const call = httpCallOf(host);
-  if (call === undefined) return `message "${host.switchToWs().getPattern()}" of a WebSocket`;
-  const origin = originOfRequest(call.request);
+  const reply = replyOf(host);
+  if (reply === undefined) return `message "${host.switchToWs().getPattern()}" of a WebSocket`;
+  const origin = originOfRequest(reply.request);
   if (host.getType<string>() !== 'graphql') return origin;
   const { fieldName, parentType } = host.getArgByIndex<ResolvedField>(3);
   return `${origin}, ${parentType.name}.${fieldName}`;
