@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { serveAdminPage } from './admin/admin-routes.js';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import { readRawBodies } from './http/body/read-raw-bodies.js';
+import { readRawBodies } from './http/body/raw-body.js';
 import { traceStatements } from './database/statement-spans.js';
 import { LiveConfig } from './database/polling/live-config.js';
 import { Connections } from './http/connections/connections.js';

@@ -1,23 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
-import type { safeParse } from 'fast-content-type-parse';
-import type { FastifyRequest } from 'fastify';
+import { safeParse } from 'fast-content-type-parse';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError, overloaded } from '../errors/api-error.js';
 import type { AcceptedBody } from './accepts-body.decorator.js';
 import { BODY_LIMIT, lengthOf, MULTIPART } from './body-limit.js';
 
 type ContentType = ReturnType<typeof safeParse>;
 
-const JSON_TYPE = 'application/json';
-const MERGE_PATCH_TYPE = 'application/merge-patch+json';
-
 /** Limit of `bytesInMemory`; a body that would exceed it is 503. */
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 
 /** The media types of a JSON body (for PATCH: RFC 5789 section 3.1). */
 export const acceptedTypes = (method: string): readonly string[] =>
-  method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
+  method === 'PATCH' ? ['application/json', 'application/merge-patch+json'] : ['application/json'];
 
 /** The request field with which the bytes of a body are kept, to recognise a repetition of the request. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
@@ -51,75 +48,6 @@ export class RawBody {
 
   async bytes(): Promise<Buffer> {
     this.requireAccepted();
-    return this.read();
-  }
-
-  /** The body as a stream, which fails with the errors above. The client sends no faster than it is read. */
-  stream(): Readable {
-    this.requireAccepted();
-    const { raw } = this;
-    const { limit } = this.accepted;
-    let received = 0;
-    const counted = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        received += chunk.length;
-        if (received > limit) done(tooLarge(limit));
-        else done(null, chunk);
-      },
-    });
-    // Without this listener an error that comes before the handler reads would end the process.
-    counted.on('error', () => {});
-    this.onEarlyEnd((error) => counted.destroy(error));
-    return raw.pipe(counted);
-  }
-
-  /** The boundary between the parts of a form. */
-  get boundary(): string | undefined {
-    return this.request.mediaTypeOfBody?.parameters['boundary'];
-  }
-
-  private async parse(): Promise<unknown> {
-    this.requireAccepted();
-    const bytes = await this.read();
-    if (bytes.length === 0) throw emptyBody();
-    if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');
-    const text = bytes.toString('utf8');
-    if (text.charCodeAt(0) === 0xfeff) {
-      throw malformed('The body begins with a byte-order mark; leave it out (RFC 8259 section 8.1)');
-    }
-    try {
-      this.value = JSON.parse(text);
-    } catch (error) {
-      throw malformed(`The body is not valid JSON: ${(error as Error).message}`);
-    }
-    return this.value;
-  }
-
-  private requireAccepted(): void {
-    const { method, mediaTypeOfBody, headers } = this.request;
-    const { type = '', parameters } = mediaTypeOfBody ?? {};
-    const types = this.accepted.types ?? acceptedTypes(method);
-    const charset = parameters?.['charset']?.toLowerCase() ?? 'utf-8';
-    const isText = this.accepted.types === undefined || type === MULTIPART;
-    if (!types.some((each) => matches(type, each)) || (isText && charset !== 'utf-8')) {
-      throw wrongMediaType(method, this.accepted.types);
-    }
-    const coding = headers['content-encoding'];
-    if (coding !== undefined && coding.toLowerCase() !== 'identity') throw wrongCoding();
-  }
-
-  /** Calls `fail` when the client disconnects, and when a 400 or 408 is sent while the body is still arriving. */
-  private onEarlyEnd(fail: (error: ApiError) => void): void {
-    const close = (): void => {
-      if (!this.raw.readableEnded) fail(incomplete());
-    };
-    this.raw.on('error', close).on('close', close);
-    this.request.rawResponse?.once('close', close);
-    // The client may have disconnected while a guard was running.
-    if (this.raw.destroyed) close();
-  }
-
-  private read(): Promise<Buffer> {
     const { raw } = this;
     const { limit } = this.accepted;
     const isCounted = limit > BODY_LIMIT;
@@ -150,6 +78,69 @@ export class RawBody {
       this.onEarlyEnd(reject);
     });
   }
+
+  /** The body as a stream, which fails with the errors above. The client sends no faster than it is read. */
+  stream(): Readable {
+    this.requireAccepted();
+    const { raw } = this;
+    const { limit } = this.accepted;
+    let received = 0;
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        received += chunk.length;
+        if (received > limit) done(tooLarge(limit));
+        else done(null, chunk);
+      },
+    });
+    // Without this listener an error that comes before the handler reads would end the process.
+    counted.on('error', () => {});
+    this.onEarlyEnd((error) => counted.destroy(error));
+    return raw.pipe(counted);
+  }
+
+  get boundary(): string | undefined {
+    return this.request.mediaTypeOfBody?.parameters['boundary'];
+  }
+
+  private async parse(): Promise<unknown> {
+    const bytes = await this.bytes();
+    if (bytes.length === 0) throw emptyBody();
+    if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');
+    const text = bytes.toString('utf8');
+    if (text.charCodeAt(0) === 0xfeff) {
+      throw malformed('The body begins with a byte-order mark; leave it out (RFC 8259 section 8.1)');
+    }
+    try {
+      this.value = JSON.parse(text);
+    } catch (error) {
+      throw malformed(`The body is not valid JSON: ${(error as Error).message}`);
+    }
+    return this.value;
+  }
+
+  private requireAccepted(): void {
+    const { method, mediaTypeOfBody, headers } = this.request;
+    const { type = '', parameters } = mediaTypeOfBody ?? {};
+    const types = this.accepted.types ?? acceptedTypes(method);
+    const charset = parameters?.['charset']?.toLowerCase() ?? 'utf-8';
+    const isText = this.accepted.types === undefined || type === MULTIPART;
+    if (!types.some((each) => matches(type, each)) || (isText && charset !== 'utf-8')) {
+      throw wrongMediaType(method, this.accepted.types);
+    }
+    const coding = headers['content-encoding'];
+    if (coding !== undefined && coding.toLowerCase() !== 'identity') throw wrongCoding();
+  }
+
+  /** Calls `fail` when the client disconnects, and when a 400 or 408 is sent while the body is still arriving. */
+  private onEarlyEnd(fail: (error: ApiError) => void): void {
+    const close = (): void => {
+      if (!this.raw.readableEnded) fail(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
+    };
+    this.raw.on('error', close).on('close', close);
+    this.request.rawResponse?.once('close', close);
+    // The client may have disconnected while a guard was running.
+    if (this.raw.destroyed) close();
+  }
 }
 
 /** Tells whether a media type is in a range, such as `image/*` (RFC 9110 section 12.5.1). */
@@ -179,12 +170,42 @@ export function tooLarge(limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than the ${lengthOf(limit)} that are accepted`);
 }
 
-function incomplete(): ApiError {
-  return new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole');
-}
-
 function malformed(message: string): ApiError {
   return new ApiError(400, 'MALFORMED_JSON', message);
+}
+
+/** Makes Fastify pass every body on as an unread `RawBody`. A Content-Length above the limit of the route is 413. */
+export function readRawBodies(app: FastifyInstance): void {
+  app.decorateRequest('mediaTypeOfBody', undefined);
+  app.decorateRequest('rawResponse', undefined);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request, stream, done) => {
+    const accepted = request.routeOptions.config.acceptedBody ?? { limit: BODY_LIMIT };
+    if (Number(request.headers['content-length']) > accepted.limit) return done(tooLarge(accepted.limit));
+    done(null, new RawBody(stream, request, accepted));
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request.raw;
+    const given = headers['content-type'];
+    // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed media type.
+    if (given !== undefined) {
+      request.mediaTypeOfBody = safeParse(given);
+      headers['content-type'] = request.mediaTypeOfBody.type || 'application/octet-stream';
+    }
+    if (request.routeOptions.config?.acceptedBody !== undefined) request.rawResponse = reply.raw;
+    done();
+  });
+  parseForPlugins(app);
+}
+
+/** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: Nest runs no pipe for them. */
+function parseForPlugins(app: FastifyInstance): void {
+  const parse = async (request: FastifyRequest): Promise<void> => {
+    if (request.body instanceof RawBody) request.body = await request.body.json();
+  };
+  app.addHook('onRoute', function (route) {
+    if (this !== app) route.preValidation = [parse, ...[route.preValidation ?? []].flat()];
+  });
 }
 
 declare module 'fastify' {

@@ -21,8 +21,7 @@ export class Upload<Fields extends object = object> {
 
   /**
    * Reads a form up to the first bytes of its file.
-   * @throws {ApiError} 400 for a malformed form, an invalid or late field, and a missing or second file; the errors of
-   * `RawBody.stream()`
+   * @throws {ApiError} 400 for a malformed form, a wrong field or file; the errors of `RawBody.stream()`
    */
   static read(body: RawBody): Promise<Upload> {
     return new Promise((resolve, reject) => {
@@ -45,7 +44,10 @@ export class Upload<Fields extends object = object> {
       parser.on('field', (name, value, isNameCut, isValueCut) => {
         fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
         if (hasFile) return fail(invalid(name, 'must come before the file'));
-        if (fieldBytes > BODY_LIMIT || isNameCut || isValueCut) return fail(tooManyFields());
+        if (fieldBytes > BODY_LIMIT || isNameCut || isValueCut) {
+          const message = `The fields beside the file are larger than the ${lengthOf(BODY_LIMIT)} that are accepted`;
+          return fail(new ApiError(413, 'PAYLOAD_TOO_LARGE', message));
+        }
         // The parser replaces bytes that are not UTF-8.
         if (value.includes('\uFFFD')) return fail(invalid(name, 'must be valid UTF-8, without U+FFFD'));
         const others = fields.get(name);
@@ -84,11 +86,6 @@ async function fieldsOf({ accepted }: RawBody, fields: ReadonlyMap<string, unkno
 
 function invalid(name: string, message: string): ApiError {
   return invalidRequest([propertyDetail([name], message)]);
-}
-
-function tooManyFields(): ApiError {
-  const message = `The fields beside the file are larger than the ${lengthOf(BODY_LIMIT)} that are accepted`;
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', message);
 }
 
 function malformed(reason: string): ApiError {
