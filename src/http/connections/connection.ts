@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { requestId } from '../messages/request.js';
+import { addressKey, requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
-import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
+import { isLastOfConnection, protocolError, rawResponse, rejectReader, sendRejection } from './protocol-error.js';
 import { hasArrived, type RequestTracker, type ResponseConnection, type TrackedResponse } from './request-tracker.js';
 
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
@@ -35,7 +34,8 @@ const LINGER = 2000;
  * client that does not read holds one response, and its further requests are not executed.
  */
 export class Connection implements ResponseConnection {
-  readonly address: string | undefined;
+  readonly address = this.socket.remoteAddress;
+  readonly addressKey = addressKey(this.address);
   /** Whether a request has ever arrived. */
   hasServed = false;
   isWebSocket = false;
@@ -52,13 +52,11 @@ export class Connection implements ResponseConnection {
   private endedAt?: number;
   readonly flow: SocketFlow;
 
-  /** @param wire the TCP connection below TLS, or the socket itself */
   constructor(
     readonly socket: Socket,
     private readonly owner: ConnectionOwner,
     wire = socket,
   ) {
-    this.address = socket.remoteAddress;
     this.flow = new SocketFlow(socket, wire);
     // After CONNECT or an upgrade, Node removes its error listener; an error without a listener would end the process.
     socket.on('error', () => {});
@@ -135,9 +133,8 @@ export class Connection implements ResponseConnection {
   }
 
   /**
-   * Ends the connection with an error for bytes that Node's parser rejected, or for CONNECT. Complete requests before
-   * it get their responses first. A request that already has a response gets no second one.
-   * @param request the CONNECT request
+   * Ends the connection with an error for bytes that Node's parser rejected, or for CONNECT (`request`). Complete
+   * requests before it get their responses first. A request that already has a response gets no second one.
    */
   reject(error: Error, request?: IncomingMessage): void {
     if (this.isRejected || this.endedAt !== undefined) return;
@@ -179,7 +176,6 @@ export class Connection implements ResponseConnection {
     this.socket.destroy();
   }
 
-  /** Whether the client keeps its side open too long after the last response. */
   isLingering(now: number): boolean {
     return this.endedAt !== undefined && now - this.endedAt > LINGER;
   }
@@ -222,7 +218,7 @@ export class Connection implements ResponseConnection {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();
     const { error, request } = lastError;
-    const id = request === undefined ? randomUUID() : requestId(request);
+    const id = requestId(request);
     const { status, text } = rawResponse(error, id);
     this.end(text);
     this.owner.requests.recordRaw(status, id, request?.method, this.address);
@@ -266,16 +262,4 @@ export class Connection implements ResponseConnection {
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);
   }
-}
-
-/**
- * Sends an error when the handler reads the body. A handler that does not read the body, such as a DELETE, may change a
- * record meanwhile, and sends its own response.
- */
-function rejectReader(response: TrackedResponse, error: Error): void {
-  const reject = (): void => {
-    if (!response.headersSent) sendRejection(response, error);
-  };
-  if (response.req.readableFlowing === null) response.req.once('resume', reject);
-  else reject();
 }

@@ -190,7 +190,6 @@ export class Connections implements ConnectionOwner {
     return this.certificate !== undefined && !(socket instanceof TLSSocket);
   }
 
-  /** @param wire the TCP connection */
   private accept(socket: Socket, wire = socket): void {
     const connection = new Connection(socket, this, wire);
     this.bySocket.set(socket, connection);

@@ -77,7 +77,6 @@ export function sentBytes(socket: Socket): { readonly sent: number; readonly uns
   return { sent: bytesWritten - writeQueueSize, unsent: Math.max(writeQueueSize, socket.writableLength) };
 }
 
-/** The packet that Node's parser is parsing. */
 export function currentPacket(socket: Socket): Buffer | undefined {
   return internalsOf(socket).parser?.getCurrentBuffer();
 }

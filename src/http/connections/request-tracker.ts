@@ -50,17 +50,14 @@ export class TrackedResponse extends ServerResponse {
   reply?: FastifyReply;
   /** When the request was passed to Fastify, on the clock of `performance.now()`. */
   startedAt = 0;
-  /** Buffered bytes of the body, as counted in `RequestTracker`. */
   bufferedBytes = 0;
   /** Whether the status is final. */
   isAnswered = false;
-  /** Whether the request has been logged and measured. */
   isRecorded = false;
   /** The error to send instead of passing the request to Fastify. */
   rejection?: Error;
   private ownId?: string;
 
-  /** The id of the request, in the response and in the log. */
   get requestId(): string {
     if (this.reply !== undefined) return this.reply.request.id;
     this.ownId ??= requestId(this.req);
@@ -85,7 +82,6 @@ export class RequestTracker {
     return this.bufferedBytes > this.bufferLimit;
   }
 
-  /** Adds a listener that is called once for each request, when it ends. */
   onEnd(listener: RequestListener): void {
     this.listeners.push(listener);
   }
@@ -103,6 +99,7 @@ export class RequestTracker {
     if (response.isRecorded) return;
     this.countBuffered(response, 0);
     response.isRecorded = true;
+    this.orphans.delete(response);
     if (end !== 'dropped') this.inFlight -= 1;
     const record = recordOf(response);
     for (const listener of this.listeners) listener(record, end, response.req);
@@ -115,14 +112,9 @@ export class RequestTracker {
     else this.end(response, 'cut off');
   }
 
-  endOrphan(response: TrackedResponse): void {
-    this.orphans.delete(response);
-    this.end(response, 'cut off');
-  }
-
   endLateOrphans(now: number): void {
     for (const response of this.orphans) {
-      if (now - response.startedAt > ORPHAN_TIMEOUT) this.endOrphan(response);
+      if (now - response.startedAt > ORPHAN_TIMEOUT) this.end(response, 'cut off');
     }
   }
 

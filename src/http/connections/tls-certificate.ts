@@ -19,9 +19,8 @@ export class TlsCertificate {
   }
 
   /**
-   * Calls `use` with each new certificate. While the files do not fit together, because only one has been written, the
-   * previous certificate stays.
-   * @returns a function that stops watching
+   * Calls `use` with each new certificate until the returned function is called. While the files do not fit together,
+   * because only one has been written, the previous certificate stays.
    */
   watch(use: (files: TlsFiles) => void): () => void {
     const read = (): void => {

@@ -22,7 +22,7 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     if (response.httpConnection.hasClosed) {
       // A stream that will not be sent must release its file or database snapshot.
       (payload as Partial<Readable> | null | undefined)?.destroy?.();
-      connections.requests.endOrphan(response);
+      connections.requests.end(response, 'cut off');
       // Not `null`, because Fastify's hook for HEAD reads the payload.
       return done(null, '');
     }
