@@ -23,7 +23,6 @@ export class RequestGuard implements CanActivate {
   }
 }
 
-/** @throws {ApiError} 400 */
 function requireDeclaredParameters(context: ExecutionContext): void {
   const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
   const names = Object.keys(query);
@@ -36,13 +35,11 @@ function requireDeclaredParameters(context: ExecutionContext): void {
   if (unknown !== undefined) throw unknownParameter(unknown, declared);
 }
 
-/** 400 for a parameter that a route does not declare. */
 export function unknownParameter(name: string, declared: ReadonlySet<string | undefined> = new Set()): ApiError {
   const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
   return invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
 }
 
-/** 503 for a write while the service is in maintenance. */
 export function inMaintenance(): ApiError {
   const message = 'The service is in maintenance: it can be read, and nothing can be changed; try again later';
   return new ApiError(503, 'MAINTENANCE', message, { headers: { 'retry-after': String(RETRY_AFTER) } });

@@ -19,7 +19,6 @@ export interface HandlerArgument {
   /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
   readonly type: unknown;
   readonly hasPipes: boolean;
-  /** As in `@Body({ schema })`. */
   readonly hasSchema: boolean;
 }
 

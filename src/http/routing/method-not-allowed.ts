@@ -38,15 +38,14 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
     const isRouted = !request.is404 && request.routeOptions.url !== PREFLIGHTS;
     if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
     const found = methodsOf(url);
-    if (found.length === 0) return sendError(standardError(404), request, reply);
-    const methods = new Set([...found, 'OPTIONS']);
-    // A route of the method has other constraints, such as a version.
-    if (methods.has(request.method) && request.method !== 'OPTIONS')
-      return sendError(standardError(404), request, reply);
-    const allow = [...methods].sort().join(', ');
-    if (request.method === 'OPTIONS') {
+    const isOptions = request.method === 'OPTIONS';
+    // A route of the method may have other constraints, such as a version.
+    const isUnknown = found.length === 0 || (!isOptions && found.includes(request.method));
+    if (isUnknown) return sendError(standardError(404), request, reply);
+    const allow = [...new Set([...found, 'OPTIONS'])].sort().join(', ');
+    if (isOptions) {
       reply.code(204).header('allow', allow);
-      if (methods.has('PATCH')) reply.header('accept-patch', acceptedTypes('PATCH').join(', '));
+      if (found.includes('PATCH')) reply.header('accept-patch', acceptedTypes('PATCH').join(', '));
       reply.send();
       return;
     }

@@ -141,7 +141,6 @@ function transformedType(dto: Type, name: string): unknown {
   return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
 }
 
-/** Tells whether a class has validation decorators. */
 function isDto(type: unknown): type is Type {
   return typeof type === 'function' && validatorsOf(type as Type).length > 0;
 }

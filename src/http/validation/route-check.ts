@@ -23,7 +23,6 @@ export class RouteError extends Error {
 export class RouteCheck implements OnModuleInit {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** @throws {RouteError} */
   onModuleInit(): void {
     const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler }) => {
       const accepted = acceptedBodyOf(handler);

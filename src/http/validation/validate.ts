@@ -16,15 +16,7 @@ export const propertyDetail: Detail = (path, message) => ({
 
 export const parameterDetail: Detail = (path, message) => ({ parameter: path.join('.'), message });
 
-/** Largest number of details in one response. */
 export const MOST_DETAILS = 10;
-
-/** Carries the errors of class-validator through Nest's pipe. */
-class ValidationFailure extends Error {
-  constructor(readonly errors: ValidationError[]) {
-    super('Not valid');
-  }
-}
 
 /** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
 class DtoPipe extends ValidationPipe {
@@ -32,14 +24,6 @@ class DtoPipe extends ValidationPipe {
     return attempt(object, options) ?? [await throwing(object)];
   }
 }
-
-const pipe = new DtoPipe({
-  transform: true,
-  forbidUnknownValues: true,
-  validatorPackage: classValidator,
-  transformerPackage: classTransformer,
-  exceptionFactory: (errors) => new ValidationFailure(errors),
-});
 
 /** Validates an object; `undefined` if a validator throws synchronously. A rejection is an error of the service. */
 function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
@@ -61,36 +45,35 @@ async function throwing(object: object): Promise<ValidationError> {
   return { property: '', constraints: { throws: 'is not valid' } };
 }
 
-/**
- * Validates parsed JSON and converts it to a DTO.
- * @throws {ApiError} 400 with a detail for each error
- */
+/** Validates parsed JSON and converts it to a DTO. It throws an `ApiError` as `toDto` does. */
 export function validObject(dto: Type, parsed: unknown): Promise<object> {
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
-    return toDto(dto, parsed, propertyDetail);
-  }
+  if (isObject(parsed)) return toDto(dto, parsed, propertyDetail);
   throw new ApiError(400, 'INVALID_REQUEST', `The body must be a JSON object, not ${kindOf(parsed)}`, {
     details: [{ pointer: '', message: 'must be an object' }],
   });
 }
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Validates a plain object and converts it to a DTO.
  * @param path of the object in the validated value; empty for the value itself
  * @throws {ApiError} 400 with a detail for each error
  */
-export async function toDto(dto: Type, plain: object, detail: Detail, path: readonly string[] = []): Promise<object> {
+export async function toDto(dto: Type, plain: unknown, detail: Detail, path: readonly string[] = []): Promise<object> {
+  requireObject(dto, plain, detail, path);
   const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
   if (empty !== undefined) return empty;
-  requireDeclared(dto, plain, detail, path);
   requireSafeNames(plain, detail, path);
-  try {
-    return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
-  } catch (error) {
-    if (!(error instanceof ValidationFailure)) throw error;
-    const details = inOrder(dto, error.errors).flatMap((each) => detailsOf(each, detail, path));
-    throw invalidRequest(details);
-  }
+  const pipe = new DtoPipe({
+    transform: true,
+    forbidUnknownValues: true,
+    validatorPackage: classValidator,
+    transformerPackage: classTransformer,
+    exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail, path))),
+  });
+  return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
 }
 
 /** The DTO of a query without parameters, if it needs no validation. Defaults of the class are validated. */
@@ -119,7 +102,6 @@ function messageOf({ property, constraints = {} }: ValidationError): string {
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }
 
-/** The message for a property that is `null`. */
 export function messageOfNull(dto: Type, property: string): string {
   const errors = classValidator.validateSync(Object.assign(new dto() as object, { [property]: null }));
   const error = errors.find((each) => each.property === property);
@@ -147,10 +129,8 @@ function requireDeclared(dto: Type, plain: object, detail: Detail, path: readonl
   }
 }
 
-function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly string[]): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidRequest([detail(path, 'must be an object')]);
-  }
+function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly string[]): asserts value is object {
+  if (!isObject(value)) throw invalidRequest([detail(path, 'must be an object')]);
   requireDeclared(dto, value, detail, path);
 }
 

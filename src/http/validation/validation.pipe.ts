@@ -43,19 +43,15 @@ export class RequestValidationPipe implements PipeTransform {
 
   // Nest runs the pipes of all arguments concurrently and sends the first error. Path and query come before the body.
   private async body(value: unknown, type: unknown, schema?: Schema): Promise<unknown> {
-    if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
+    if (value === undefined || value === null) {
+      throw CONTENT.has(type) ? new ApiError(400, 'BAD_REQUEST', 'The request has no body') : emptyBody();
+    }
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
     const body = read(value, type);
-    await Promise.allSettled([body, afterMicrotasks()]);
+    // `nextTick` follows all pending microtasks, and so the pipes of the other arguments.
+    await Promise.allSettled([body, new Promise((resolve) => process.nextTick(resolve))]);
     return validArgument(await body, type, schema);
   }
-}
-
-/** Resolves after all pending microtasks, and so after the pipes of the other arguments. */
-const afterMicrotasks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
-
-function noContent(): ApiError {
-  return new ApiError(400, 'BAD_REQUEST', 'The request has no body');
 }
 
 async function read(body: RawBody, type: unknown): Promise<unknown> {
@@ -71,10 +67,8 @@ function validArgument(value: unknown, type: unknown, schema?: Schema): unknown 
 }
 
 /**
- * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe.
- * @param path of the value: the name in `@Query(name, { schema })`, otherwise empty
- * @returns the value as the schema transforms it
- * @throws {ApiError} 400 with a detail for each error
+ * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe, and returns what the schema makes of
+ * it. It throws an `ApiError` as `toDto` does.
  */
 async function validBySchema(
   schema: Schema,
@@ -114,9 +108,6 @@ export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<
       }
       const items: object[] = [];
       for (const [index, item] of (parsed as unknown[]).entries()) {
-        if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-          throw invalidRequest([{ pointer: `/${index}`, message: 'must be an object' }]);
-        }
         items.push(await toDto(dto, item, propertyDetail, [String(index)]));
       }
       return items;
