@@ -4,7 +4,6 @@ import {
   Delete,
   Get,
   Injectable,
-  Logger,
   type MiddlewareConsumer,
   Module,
   type NestMiddleware,
@@ -16,15 +15,10 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { createApp } from '../../src/app.js';
-import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { loadConfig } from '../../src/config/config.js';
-import { SETTINGS } from '../../src/features.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, environmentIn, temporaryFolder } from '../support/service.js';
+import { Client, type Service, startService } from '../support/service.js';
 
 /** More than the buffers of a socket. */
 const SENT = 16 * 1024 * 1024;
@@ -109,26 +103,25 @@ class OwnModule implements NestModule {
   }
 }
 
+async function configure(app: NestFastifyApplication): Promise<void> {
+  app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version' });
+  await app.register((fastify: FastifyInstance, _options: object, done: () => void) => {
+    const schema = { body: { type: 'object', properties: { size: { type: 'integer' } } } };
+    fastify.post('/fastify', { schema }, ({ body }, reply) => reply.send({ body }));
+    done();
+  });
+}
+
 describe('routes of a module beside the resource kit', () => {
-  let app: NestFastifyApplication;
+  let service: Service;
   let client: Client;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
-    const config = loadConfig(environmentIn(temporaryFolder(), { LOG_LEVEL: 'silent' }), SETTINGS);
-    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), OwnModule] }).compile();
-    app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
-    app.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version' });
-    await app.register((fastify: FastifyInstance, _options: object, done: () => void) => {
-      const schema = { body: { type: 'object', properties: { size: { type: 'integer' } } } };
-      fastify.post('/fastify', { schema }, ({ body }, reply) => reply.send({ body }));
-      done();
-    });
-    await app.listen(0, '127.0.0.1');
-    client = await Client.of({ url: await app.getUrl() });
+    service = await startService({ LOG_LEVEL: 'silent' }, [OwnModule], [], undefined, configure);
+    client = await Client.of(service);
   });
 
-  afterAll(() => app.close());
+  afterAll(() => service.stop());
 
   it('may give a parameter of a path another name than other methods do', async () => {
     expect(await client.request('POST', '/cookies/7')).toMatchObject({ status: 201, body: { eaten: '7' } });

@@ -1,58 +1,45 @@
 import { ConsoleLogger, VersioningType } from '@nestjs/common';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
-import { createApp } from '../../src/app.js';
-import { AppModule } from '../../src/app.module.js';
-import { loadConfig } from '../../src/config/config.js';
-import { SETTINGS } from '../../src/features.js';
+import { Config } from '../../src/config/config.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { logStartupBanner } from '../../src/server/startup-banner.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
-import { Client, COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
+import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
 
 it('the start with a global prefix logs it, and the document has it in its paths', async () => {
-  const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
-  const app = (await createApp(config)).setGlobalPrefix('v1');
-  try {
-    await app.listen(0, '127.0.0.1');
-    const logged: unknown[] = [];
-    app.useLogger(Object.assign(new ConsoleLogger(), { log: (message: unknown) => logged.push(message) }));
-    await logStartupBanner(app, config, 'http://127.0.0.1:3001');
-    expect(logged).toContain(`Cookies:     ${await app.getUrl()}/v1/cookies`);
-    const paths = Object.keys(openApiDocument(app).paths);
-    expect(paths).toContain('/v1/cookies');
-    expect(paths.filter((path) => !path.startsWith('/v1/'))).toEqual([]);
-  } finally {
-    await app.close();
-  }
+  await using service = await startService({}, [], [], undefined, (each) => each.setGlobalPrefix('v1'));
+  const { app, url } = service;
+  const logged: unknown[] = [];
+  app.useLogger(Object.assign(new ConsoleLogger(), { log: (message: unknown) => logged.push(message) }));
+  await logStartupBanner(app, app.get(Config, { strict: false }), 'http://127.0.0.1:3001');
+  expect(logged).toContain(`Cookies:     ${url}/v1/cookies`);
+  const paths = Object.keys(openApiDocument(app).paths);
+  expect(paths).toContain('/v1/cookies');
+  expect(paths.filter((path) => !path.startsWith('/v1/'))).toEqual([]);
 });
 
 describe.each<[what: string, prefix: string, path: string]>([
   ['a global prefix', 'api', '/api/v1/cookies'],
   ['a global prefix with a parameter', 'shops/:shop', '/shops/7/v1/cookies'],
 ])('with %s and versions in paths', (_what, prefix, path) => {
-  let app: NestFastifyApplication;
+  let service: Service;
   let client: Client;
 
   beforeAll(async () => {
-    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
-    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
-    app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
-    app.setGlobalPrefix(prefix).enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-    await app.listen(0, '127.0.0.1');
-    client = await Client.of({ url: await app.getUrl() });
+    service = await startService({}, [], [], undefined, (app) =>
+      app.setGlobalPrefix(prefix).enableVersioning({ type: VersioningType.URI, defaultVersion: '1' }),
+    );
+    client = await Client.of(service);
   });
 
-  afterAll(() => app.close());
+  afterAll(() => service.stop());
 
   it('POST returns the Location of the new record, and the list the Link of its next page', async () => {
     const post = () => client.request('POST', `${path}?`, { body: COOKIE });
     const location = (await post()).headers.get('location')!;
     expect(location).toBe(`${path}/1`);
     expect(await client.get(location)).toMatchObject({ status: 200, body: { id: 1, ...COOKIE } });
-    const url = await app.getUrl();
-    const http = new HttpClient(url);
-    const whole = await http.send('POST', url + path, jsonFields(await token(), true), JSON.stringify(COOKIE));
+    const http = new HttpClient(service.url);
+    const whole = await http.send('POST', service.url + path, jsonFields(await token(), true), JSON.stringify(COOKIE));
     http.close();
     expect(whole.headers.get('location')).toBe(`${path}/2`);
     const link = (await client.get(`${path}?limit=1`)).headers.get('link')!;

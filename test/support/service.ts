@@ -59,6 +59,8 @@ export type StartArguments = [
   migrations?: readonly MigrationInterface[],
   /** Replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does. */
   override?: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder,
+  /** Called before the application listens, for a global prefix, versions or plugins of Fastify. */
+  configure?: (app: NestFastifyApplication) => unknown,
 ];
 
 /**

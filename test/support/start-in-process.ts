@@ -15,7 +15,7 @@ import { environmentIn, type Service, type StartArguments } from './service.js';
 
 /** Does the work of `startService`. This file alone imports the application. */
 export async function startInProcess(
-  ...[environment, modules = [], migrations = [], override = (module) => module]: StartArguments
+  ...[environment, modules = [], migrations = [], override = (module) => module, configure]: StartArguments
 ): Promise<Service> {
   // Removed only after the application is closed, because closing writes to the database.
   const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
@@ -26,6 +26,7 @@ export async function startInProcess(
   const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
   const module = await override(builder, config).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+  await configure?.(app);
   await app.listen({ host: config.host, port: config.port });
   const stop = async (): Promise<void> => {
     await app.close();
