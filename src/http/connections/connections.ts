@@ -122,7 +122,8 @@ export class Connections implements ConnectionOwner {
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {
-      if (socket.bytesRead === 0 || isWebSocket || this.isHandshake(socket)) socket.destroy();
+      const isHandshake = this.certificate !== undefined && !(socket instanceof TLSSocket);
+      if (socket.bytesRead === 0 || isWebSocket || isHandshake) socket.destroy();
     }
   }
 
@@ -184,10 +185,6 @@ export class Connections implements ConnectionOwner {
     // parser, which rejects them.
     socket.on('data', () => {});
     this.accept(socket, handshake.socket);
-  }
-
-  private isHandshake(socket: Socket): boolean {
-    return this.certificate !== undefined && !(socket instanceof TLSSocket);
   }
 
   private accept(socket: Socket, wire = socket): void {

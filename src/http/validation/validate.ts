@@ -16,6 +16,12 @@ export const propertyDetail: Detail = (path, message) => ({
 
 export const parameterDetail: Detail = (path, message) => ({ parameter: path.join('.'), message });
 
+/** Makes the details of values below a property or parameter. */
+export const below =
+  (detail: Detail, name: string): Detail =>
+  (path, message) =>
+    detail([name, ...path], message);
+
 export const MOST_DETAILS = 10;
 
 /** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
@@ -56,22 +62,18 @@ export function validObject(dto: Type, parsed: unknown): Promise<object> {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Validates a plain object and converts it to a DTO.
- * @param path of the object in the validated value; empty for the value itself
- * @throws {ApiError} 400 with a detail for each error
- */
-export async function toDto(dto: Type, plain: unknown, detail: Detail, path: readonly string[] = []): Promise<object> {
-  requireObject(dto, plain, detail, path);
+/** Validates a plain object and converts it to a DTO. It throws an `ApiError`, 400, with a detail for each error. */
+export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<object> {
+  requireObject(dto, plain, detail);
   const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
   if (empty !== undefined) return empty;
-  requireSafeNames(plain, detail, path);
+  for (const [name, value] of Object.entries(plain)) requireSafeNames(value, below(detail, name));
   const pipe = new DtoPipe({
     transform: true,
     forbidUnknownValues: true,
     validatorPackage: classValidator,
     transformerPackage: classTransformer,
-    exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail, path))),
+    exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail))),
   });
   return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
 }
@@ -89,10 +91,10 @@ function inOrder(dto: Type, errors: ValidationError[]): ValidationError[] {
   return errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));
 }
 
-function detailsOf(error: ValidationError, detail: Detail, path: readonly string[]): ErrorDetail[] {
-  const place = [...path, error.property];
-  const inner = (error.children ?? []).flatMap((child) => detailsOf(child, detail, place));
-  return inner.length > 0 ? inner : [detail(place, messageOf(error))];
+function detailsOf(error: ValidationError, detail: Detail): ErrorDetail[] {
+  const place = below(detail, error.property);
+  const inner = (error.children ?? []).flatMap((child) => detailsOf(child, place));
+  return inner.length > 0 ? inner : [place([], messageOf(error))];
 }
 
 /** The message of the first decorator that rejects the value, since the first one names its type. */
@@ -112,41 +114,39 @@ export function messageOfNull(dto: Type, property: string): string {
  * Rejects properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names
  * of `Object.prototype`, such as `toString`, and `@ValidateNested()` accepts an array for an object.
  */
-function requireDeclared(dto: Type, plain: object, detail: Detail, path: readonly string[]): void {
+function requireDeclared(dto: Type, plain: object, detail: Detail): void {
   const { declared, nested } = propertiesOf(dto);
   const unknown = Object.keys(plain).filter((name) => !declared.has(name));
   if (unknown.length > 0) {
     const message = `is not known here; known are ${[...declared].join(', ')}`;
-    throw invalidRequest(unknown.slice(0, MOST_DETAILS).map((name) => detail([...path, name], message)));
+    throw invalidRequest(unknown.slice(0, MOST_DETAILS).map((name) => detail([name], message)));
   }
   for (const [name, { dto: inner, isArray }] of nested) {
     const value = (plain as Record<string, unknown>)[name];
     if (value === undefined || value === null) continue;
-    const place = [...path, name];
-    if (isArray && !Array.isArray(value)) throw invalidRequest([detail(place, 'must be an array')]);
-    if (!isArray) requireObject(inner, value, detail, place);
-    else (value as unknown[]).forEach((item, index) => requireObject(inner, item, detail, [...place, String(index)]));
+    const place = below(detail, name);
+    if (isArray && !Array.isArray(value)) throw invalidRequest([place([], 'must be an array')]);
+    if (!isArray) requireObject(inner, value, place);
+    else (value as unknown[]).forEach((item, index) => requireObject(inner, item, below(place, String(index))));
   }
 }
 
-function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly string[]): asserts value is object {
-  if (!isObject(value)) throw invalidRequest([detail(path, 'must be an object')]);
-  requireDeclared(dto, value, detail, path);
+function requireObject(dto: Type, value: unknown, detail: Detail): asserts value is object {
+  if (!isObject(value)) throw invalidRequest([detail([], 'must be an object')]);
+  requireDeclared(dto, value, detail);
 }
 
-/** Rejects names at any depth that Nest's pipe would remove without an error. */
-function requireSafeNames(plain: object, detail: Detail, path: readonly string[]): void {
-  for (const [name, value] of Object.entries(plain)) {
-    const reason = unsafeNameIn(value);
-    if (reason !== undefined) throw invalidRequest([detail([...path, name], reason)]);
-  }
+/** Rejects names at any depth that Nest's pipes would remove without an error. */
+export function requireSafeNames(value: unknown, detail: Detail): void {
+  const reason = unsafeNameIn(value);
+  if (reason !== undefined) throw invalidRequest([detail([], reason)]);
 }
 
 /** Deepest nesting: more than any DTO needs, and far below the limit of recursion. */
 const DEPTH = 32;
 
 /** The error of a value that is nested too deep, or has an unsafe name at any depth; `undefined` if it is valid. */
-export function unsafeNameIn(value: unknown, depth = 0): string | undefined {
+function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
   for (const [name, inner] of Object.entries(value)) {

@@ -11,12 +11,13 @@ import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
 import { propertiesOf } from './property-decorators.js';
 import {
+  below,
   type Detail,
   MOST_DETAILS,
   parameterDetail,
   propertyDetail,
+  requireSafeNames,
   toDto,
-  unsafeNameIn,
   validObject,
 } from './validate.js';
 
@@ -34,7 +35,9 @@ export class RequestValidationPipe implements PipeTransform {
     if (type === 'body' && (data === undefined || value instanceof RawBody)) return this.body(value, metatype, schema);
     if (type === 'body') return validArgument(value, metatype, schema);
     if (type === 'custom') return value;
-    if (schema !== undefined) return validBySchema(schema, value, parameterDetail, data === undefined ? [] : [data]);
+    if (schema !== undefined) {
+      return validBySchema(schema, value, data === undefined ? parameterDetail : below(parameterDetail, data));
+    }
     if (data === undefined && isValidated(metatype)) {
       return toDto(metatype, { ...(value as object) }, parameterDetail);
     }
@@ -70,21 +73,14 @@ function validArgument(value: unknown, type: unknown, schema?: Schema): unknown 
  * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe, and returns what the schema makes of
  * it. It throws an `ApiError` as `toDto` does.
  */
-async function validBySchema(
-  schema: Schema,
-  value: unknown,
-  detail: Detail,
-  path: readonly string[] = [],
-): Promise<unknown> {
-  // Nest's pipe would remove such names without an error.
-  const unsafe = unsafeNameIn(value);
-  if (unsafe !== undefined) throw invalidRequest([detail(path, unsafe)]);
+async function validBySchema(schema: Schema, value: unknown, detail: Detail): Promise<unknown> {
+  requireSafeNames(value, detail);
   const pipe = new StandardSchemaValidationPipe({
     exceptionFactory: (issues) =>
       invalidRequest(
         issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
           const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
-          return detail([...path, ...names], message);
+          return detail(names, message);
         }),
       ),
   });
@@ -108,7 +104,7 @@ export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<
       }
       const items: object[] = [];
       for (const [index, item] of (parsed as unknown[]).entries()) {
-        items.push(await toDto(dto, item, propertyDetail, [String(index)]));
+        items.push(await toDto(dto, item, below(propertyDetail, String(index))));
       }
       return items;
     },
