@@ -43,12 +43,7 @@ const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
   [RouteParamtypes.PARAM]: 'Param',
 };
 
-interface ArgumentMetadata {
-  readonly index: number;
-  readonly data?: string;
-  readonly pipes?: readonly unknown[];
-  readonly schema?: object;
-}
+type ArgumentsMetadata = Record<string, { index: number; data?: string; pipes?: unknown[]; schema?: object }>;
 
 /** The name of the method that is the handler. A decorator may have replaced it by a function with another name. */
 export function methodOf(controller: Type, handler: unknown): string | undefined {
@@ -57,20 +52,18 @@ export function methodOf(controller: Type, handler: unknown): string | undefined
 }
 
 export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
-  const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {};
+  const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as ArgumentsMetadata;
   const prototype = controller.prototype as Record<string, object>;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, method) ?? []) as unknown[];
   const handlerHasPipes = [controller, prototype[method]!].some((target) =>
     Reflect.hasMetadata(PIPES_METADATA, target),
   );
-  return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(
-    ([key, { index, data, pipes = [], schema }]) => {
-      const decorator = DECORATORS[key.split(':')[0]!];
-      if (decorator === undefined) return [];
-      const hasPipes = handlerHasPipes || pipes.length > 0;
-      return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];
-    },
-  );
+  return Object.entries(metadata).flatMap(([key, { index, data, pipes = [], schema }]) => {
+    const decorator = DECORATORS[key.split(':')[0]!];
+    if (decorator === undefined) return [];
+    const hasPipes = handlerHasPipes || pipes.length > 0;
+    return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];
+  });
 }
 
 /** The path of a request before the segments of its controller: a global prefix or a version, such as `/api/v1`. */
