@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
-import { liveSetting, liveValue } from '../config/live-values.js';
 import { CLI } from '../config/program-names.js';
+import { parseSetting } from '../config/setting.js';
 import {
   describeStored,
   inForce,
@@ -33,7 +33,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (list) return print(config, stored);
   // A stored name may come from another version. It is unknown here, but can be unset.
   const isStored = (name: string): boolean => stored.some((row) => row.name === name);
-  for (const name of unset.filter((each) => !isStored(each))) checked(() => liveSetting(config.live, name));
+  for (const name of unset.filter((each) => !isStored(each))) checked(() => config.liveSetting(name));
   const removed = unset.map((name) => [name, undefined] as const);
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
@@ -45,11 +45,11 @@ export async function setSettings(assignments: readonly string[], { list = false
  * Parses `NAME=VALUE`.
  * @throws {UsageError} for a name that cannot be set, and for a value that the start would reject
  */
-function parsed({ live }: Config, assignment: string): readonly [name: string, value: string] {
+function parsed(config: Config, assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
   if (value === '') throw new UsageError(`${name} has no value: give one, or --unset ${name}`);
-  checked(() => liveValue(live, name, value));
+  checked(() => parseSetting(config.liveSetting(name), () => value));
   return [name, value];
 }
 

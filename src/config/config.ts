@@ -1,43 +1,43 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import type { LiveSettings } from './live-values.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import { type PlatformValues, RULES } from './rules.js';
-import { type Environment, problemOf, type Setting, settingsIn, valuesIn } from './setting.js';
+import { brokenRules, type PlatformValues } from './rules.js';
+import { type Environment, parseSetting, type Setting, settingsIn, valuesIn } from './setting.js';
 
 export type { Environment };
 
 /** Every setting of the service, validated. Times are in milliseconds. */
-// An interface, because a class cannot take its fields from the declarations of the settings.
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
-export interface Config extends PlatformValues {
-  /** The worker process that has this configuration; absent without workers. */
-  readonly worker?: {
-    /** Name for the log, such as `Worker 2`. */
-    readonly name: string;
-    /** Whether this worker does the work that is needed once after a start. */
-    readonly isFirst: boolean;
-  };
-  /** The values of all settings by name; see `get`. */
-  readonly settings: ReadonlyMap<string, unknown>;
-  /** The settings that may change while the service runs, by name. */
-  readonly live: LiveSettings;
-}
-
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
-export class Config {
-  constructor(values: Pick<Config, keyof PlatformValues | 'worker' | 'settings' | 'live'>) {
-    Object.assign(this, values);
+// A class cannot declare fields from a mapped type, so `Object` gets them as its type.
+export class Config extends (Object as unknown as new () => PlatformValues) {
+  /**
+   * @param declared all settings that were read
+   * @param values their values by name
+   */
+  constructor(
+    private readonly declared: readonly Setting[],
+    private readonly values: ReadonlyMap<string, unknown>,
+  ) {
+    super();
+    Object.assign(this, valuesIn(PLATFORM_SETTINGS, values));
     Object.freeze(this);
   }
 
-  /** This configuration with other values of settings, by name. */
-  with(values: ReadonlyMap<string, unknown>): Config {
-    return new Config({
-      ...this,
-      ...valuesIn(PLATFORM_SETTINGS, ({ name }, value) => (values.has(name) ? values.get(name) : value), this),
-      settings: new Map([...this.settings, ...values]),
-    });
+  /** This configuration with another value of a setting. */
+  with<T>({ name }: Setting<T>, value: T): Config {
+    return new Config(this.declared, new Map([...this.values, [name, value]]));
+  }
+
+  /** The settings that may change while the service runs. */
+  get live(): readonly Setting[] {
+    return this.declared.filter(({ live }) => live);
+  }
+
+  /** @throws {Error} for a name that is not one of the `live` settings */
+  liveSetting(name: string): Setting {
+    const found = this.live.find((each) => each.name === name);
+    if (found !== undefined) return found;
+    const names = this.live.map((each) => each.name);
+    throw new Error(`${name} cannot be set while the service runs; these can: ${names.join(', ')}`);
   }
 
   get servesDocs(): boolean {
@@ -61,12 +61,12 @@ export class Config {
   get<T>(setting: Setting<T> & { readonly default: string }): T;
   get<T>(setting: Setting<T>): T | undefined;
   get(setting: Setting): unknown {
-    if (!this.settings.has(setting.name)) {
+    if (!this.values.has(setting.name)) {
       throw new Error(
         `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig passes SETTINGS from there`,
       );
     }
-    return this.settings.get(setting.name);
+    return this.values.get(setting.name);
   }
 }
 
@@ -87,34 +87,28 @@ export class ConfigError extends Error {
 export function loadConfig(environment: Environment, ofFeatures: readonly Setting[] = []): Config {
   const errors: string[] = [];
   const settings = allSettings(ofFeatures);
-  const values = new Map<Setting, unknown>();
+  const isSet = (setting: Setting): boolean => variablesOf(setting).some((name) => environment[name]);
+  const values = new Map<string, unknown>();
   for (const setting of settings) {
     try {
-      const text = textOf(setting, environment) ?? setting.default;
-      values.set(setting, text === undefined ? undefined : setting.parse(text));
+      const value = parseSetting(setting, () => textOf(setting, environment));
+      values.set(setting.name, value);
     } catch (error) {
-      errors.push(problemOf(setting, error));
+      errors.push((error as Error).message);
     }
   }
   errors.push(...misspelledNames(environment, settings));
-  const platform = valuesIn(PLATFORM_SETTINGS, (setting) => values.get(setting));
-  errors.push(...RULES.flatMap((rule) => rule(platform, (setting) => isSet(setting, environment))));
+  errors.push(...brokenRules(valuesIn(PLATFORM_SETTINGS, values), isSet));
   if (errors.length > 0) throw new ConfigError(errors);
-  return new Config({
-    ...platform,
-    settings: new Map(settings.map((setting) => [setting.name, values.get(setting)])),
-    live: new Map(settings.filter(({ live }) => live).map((setting) => [setting.name, setting])),
-  });
+  return new Config(settings, values);
 }
 
 /** The settings of the platform, then the settings of features. */
 export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] {
   const settings = [...settingsIn(PLATFORM_SETTINGS), ...ofFeatures];
-  const names = new Set<string>();
-  for (const { name } of settings) {
-    if (names.has(name)) throw new Error(`${name} is declared twice`);
-    names.add(name);
-  }
+  const names = settings.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`${twice} is declared twice`);
   return settings;
 }
 
@@ -136,14 +130,17 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   return loadConfig({ ...file, ...process.env }, ofFeatures);
 }
 
+const variablesOf = ({ name, file }: Setting): string[] => (file ? [name, `${name}_FILE`] : [name]);
+
 /**
  * The text of a setting, from its variable or from the file of its `_FILE` variable.
  * @throws {Error} with the problem
  */
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
-  const text = variable(name, environment);
-  const path = file ? variable(`${name}_FILE`, environment) : undefined;
-  if (path === undefined) return text;
+  // Compose and shells pass unset variables on as empty.
+  const text = environment[name] || undefined;
+  const path = file && environment[`${name}_FILE`];
+  if (!path) return text;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
@@ -154,24 +151,13 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
   }
 }
 
-/** Tells whether the operator has set the variable, correctly or not. */
-function isSet({ name, file = false }: Setting, environment: Environment): boolean {
-  return variable(name, environment) !== undefined || (file && variable(`${name}_FILE`, environment) !== undefined);
-}
-
-/** The text of a variable; `undefined` for an empty one, because Compose and shells pass unset variables on as empty. */
-function variable(name: string, environment: Environment): string | undefined {
-  return environment[name] || undefined;
-}
-
 /** A message for each unknown variable whose name resembles that of a setting. */
-function misspelledNames(environment: Environment, settings: readonly Setting[]): string[] {
-  const known = settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name]));
-  const unknown = Object.keys(environment).filter((name) => !known.includes(name));
-  return unknown.flatMap((name) => {
+function* misspelledNames(environment: Environment, settings: readonly Setting[]): Generator<string> {
+  const known = settings.flatMap(variablesOf);
+  for (const name of Object.keys(environment).filter((each) => !known.includes(each))) {
     const meant = known.find((each) => isCutOff(name, each) || isSimilar(lettersOf(each), lettersOf(name)));
-    return meant === undefined ? [] : [`${name} is not a setting of this service; did you mean ${meant}?`];
-  });
+    if (meant !== undefined) yield `${name} is not a setting of this service; did you mean ${meant}?`;
+  }
 }
 
 /** Tells whether a name ends within a word of a setting: `JWT_AUD`. */

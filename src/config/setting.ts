@@ -31,9 +31,19 @@ export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>
   return { name, parse, ...options };
 }
 
-/** The message for a wrong value of a setting, in one line. @param error thrown by `parse` */
-export function problemOf({ name, default: value, example = value }: Setting, error: unknown): string {
-  return `${name} ${(error as Error).message}. Example: ${name}=${example}`;
+/**
+ * The value of a setting, or of its default.
+ * @param read gets its text
+ * @throws {Error} in one line with the setting, the problem and an example
+ */
+export function parseSetting(setting: Setting, read: () => string | undefined): unknown {
+  const { name, default: value, example = value } = setting;
+  try {
+    const text = read() ?? value;
+    return text === undefined ? undefined : setting.parse(text);
+  } catch (error) {
+    throw new Error(`${name} ${(error as Error).message}. Example: ${name}=${example}`, { cause: error });
+  }
 }
 
 /** Settings in groups, as in `Config`. */
@@ -55,21 +65,10 @@ export function settingsIn(tree: SettingsTree): Setting[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsIn(node)));
 }
 
-/**
- * Replaces each setting of a tree by its value.
- * @param valueOf gets a setting and its value in `old`
- */
-export function valuesIn<Tree extends SettingsTree>(
-  tree: Tree,
-  valueOf: (setting: Setting, oldValue: unknown) => unknown,
-  old?: ValuesOf<Tree>,
-): ValuesOf<Tree> {
+/** @param values by name */
+export function valuesIn<Tree extends SettingsTree>(tree: Tree, values: ReadonlyMap<string, unknown>): ValuesOf<Tree> {
   const entries = Object.entries(tree).map(([key, node]) => {
-    const oldValue = old?.[key];
-    const value = isSetting(node)
-      ? valueOf(node, oldValue)
-      : valuesIn(node, valueOf, oldValue as ValuesOf<typeof node>);
-    return [key, value];
+    return [key, isSetting(node) ? values.get(node.name) : valuesIn(node, values)];
   });
   return Object.fromEntries(entries) as ValuesOf<Tree>;
 }

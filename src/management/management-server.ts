@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
@@ -18,7 +19,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     health: Health,
     { registry }: Metrics,
   ) {
-    if (config.worker !== undefined) return;
+    if (config.workers > 1 && cluster.isWorker) return;
     this.server = createManagementServer(config, {
       isLive: () => Promise.resolve(true),
       readiness: () => health.readiness(),

@@ -15,6 +15,8 @@ const CLOSE_TIMEOUT = 5000;
 
 /** The steps of a stop that a worker coordinates with its primary. */
 interface ShutdownSteps {
+  /** Name of the worker in the log. */
+  readonly name: string;
   /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
   portClosed(): Promise<unknown>;
   /** Called when the last request has ended. */
@@ -28,8 +30,8 @@ interface ShutdownSteps {
  * @param steps of a worker
  */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {
-  const { shutdownDelay, shutdownTimeout, worker } = config;
-  const logger = new Logger(worker?.name ?? 'Service');
+  const { shutdownDelay, shutdownTimeout } = config;
+  const logger = new Logger(steps?.name ?? 'Service');
   const stop = async (): Promise<void> => {
     app.get(Health, { strict: false }).isStopping = true;
     connectionsOf(app.getHttpServer()).isClosing = true;

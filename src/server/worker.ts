@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { createApp } from '../app.js';
-import { Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { PLATFORM_SETTINGS } from '../config/platform-settings.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
@@ -14,7 +15,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
   // A terminal sends these signals to every process; only the primary handles them.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   standardOutput(WORKER_LOG);
-  const own = shareOf(config, id);
+  const own = shareOf(config);
   const app = await createApp(own);
   const { registry } = app.get(Metrics, { strict: false });
   const reportMetrics = async (): Promise<unknown> => primary.ask('metrics', await registry.getMetricsAsJSON());
@@ -25,6 +26,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
     banner: (managementUrl) => logStartupBanner(app, own, String(managementUrl)),
   });
   shutDownOnSignals(app, own, {
+    name: `Worker ${id}`,
     // The reply arrives after all connections for this worker. Later connections go to other workers.
     portClosed: () => primary.ask('portClosed'),
     requestsFinished: reportMetrics,
@@ -35,15 +37,8 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
 }
 
 /** The configuration with the limits of one worker: an equal share, since connections are distributed in turn. */
-function shareOf(config: Config, id: number): Config {
-  const { http, listCacheBytes, workers } = config;
-  const share = (value: number): number => Math.ceil(value / workers);
-  const connections = share(http.connections);
-  const connectionsPerAddress = share(http.connectionsPerAddress);
-  return new Config({
-    ...config,
-    worker: { name: `Worker ${id}`, isFirst: id === 1 },
-    http: { ...http, connections, connectionsPerAddress, bufferedBytes: share(http.bufferedBytes) },
-    listCacheBytes: share(listCacheBytes),
-  });
+function shareOf(config: Config): Config {
+  const { listCacheBytes, http } = PLATFORM_SETTINGS;
+  const limits = [listCacheBytes, http.connections, http.connectionsPerAddress, http.bufferedBytes];
+  return limits.reduce((own, limit) => own.with(limit, Math.ceil(own.get(limit) / own.workers)), config);
 }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getMetadataArgsStorage } from 'typeorm';
-import { Config, loadConfigFromProcess } from '../../config/config.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
@@ -43,8 +44,8 @@ export async function importRecords(
     throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
   const settings = loadConfigFromProcess(SETTINGS);
-  const database = { ...settings.database, ...(own.length > 0 && { statementTimeout: COMMIT_TIMEOUT }) };
-  const configured = new Config({ ...settings, database });
+  const { statementTimeout } = PLATFORM_SETTINGS.database;
+  const configured = own.length > 0 ? settings.with(statementTimeout, COMMIT_TIMEOUT) : settings;
   const isTrial = options.dryRun && settings.database.url.engine === 'sqlite';
   await using trial = isTrial ? await trialFolder() : undefined;
   const config = trial === undefined ? configured : await trialIn(trial.path, configured, interrupt());

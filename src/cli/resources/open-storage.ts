@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, Repository } from 'typeorm';
-import { Config } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
+import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
 import { createDataSource } from '../../database/data-source.js';
 import { inForce, storedSettings } from '../../database/polling/live-config.js';
 import { migrate, pendingMigrations, rejectNewerSchema, requireMigrated } from '../../database/schema/migrations.js';
@@ -60,8 +61,8 @@ export async function openConfiguredDatabase(
   mayMigrate = false,
 ): Promise<DataSource & AsyncDisposable> {
   if (!mayMigrate) requireDatabase(config);
-  const database = { ...config.database, transactionTimeout: TRANSACTION_TIMEOUT };
-  const dataSource = await openDataSource(new Config({ ...config, database }));
+  const { transactionTimeout } = PLATFORM_SETTINGS.database;
+  const dataSource = await openDataSource(config.with(transactionTimeout, TRANSACTION_TIMEOUT));
   try {
     await rejectNewerSchema(dataSource);
     if (mayMigrate && config.database.migrateOnStart) await migrate(dataSource);

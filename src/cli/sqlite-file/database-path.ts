@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { Config } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
+import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
 import { Failure } from '../command-errors.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
@@ -36,4 +37,4 @@ export function requireSqlite({ database: { url } }: Config, command: 'backup' |
 
 /** The configuration with another file as the database. */
 export const atPath = (config: Config, path: string): Config =>
-  new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
+  config.with(PLATFORM_SETTINGS.database.url, { engine: 'sqlite', path });

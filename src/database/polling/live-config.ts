@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
-import { liveValue } from '../../config/live-values.js';
+import { parseSetting } from '../../config/setting.js';
 import { committed, transaction } from '../engine.js';
 import { type PolledRow, type PolledTables, readTable } from './polled-tables.js';
 
@@ -84,7 +84,8 @@ interface SettingInForce {
 
 /** @param config in force, with the values of the rows */
 export function settingsInForce(config: Config, rows: readonly StoredSetting[]): SettingInForce[] {
-  return [...config.live].map(([name, setting]) => {
+  return config.live.map((setting) => {
+    const { name } = setting;
     const value = config.get(setting);
     return {
       name,
@@ -134,18 +135,19 @@ function requireTime({ name, changed }: StoredSetting): void {
 
 /** The configuration with the values of the rows. Rows with a problem are ignored. */
 export function inForce(config: Config, rows: readonly StoredSetting[]) {
-  const values = new Map<string, unknown>();
+  let current = config;
   const stored: StoredSetting[] = [];
   const problems: string[] = [];
   for (const row of rows) {
     try {
-      const value = liveValue(config.live, row.name, row.value);
+      const setting = config.liveSetting(row.name);
+      const value = parseSetting(setting, () => row.value);
       requireTime(row);
-      values.set(row.name, value);
+      current = current.with(setting, value);
       stored.push(row);
     } catch (error) {
       problems.push((error as Error).message);
     }
   }
-  return { config: config.with(values), stored, problems };
+  return { config: current, stored, problems };
 }
