@@ -2,7 +2,6 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AdminController } from './admin/admin.controller.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Config } from './config/config.js';
-import { ConfigModule } from './config/config.module.js';
 import { CookiesModule } from './cookies/cookies.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
@@ -16,9 +15,12 @@ export class AppModule {
   static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
+      // Makes the one `Config` injectable everywhere.
+      global: true,
+      providers: [{ provide: Config, useValue: config }],
+      exports: [Config],
       controllers: config.adminPage ? [AdminController] : [],
       imports: [
-        ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
         // Global guards run in this order: first the token check, so that a request without a token gets no other
         // error, then the rate limit.

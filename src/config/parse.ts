@@ -5,14 +5,6 @@ import { compile } from '@fastify/proxy-addr';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 import type { Parse } from './setting.js';
 
-/** The file of a SQLite database. */
-interface SqliteUrl {
-  readonly engine: 'sqlite';
-  readonly path: string;
-}
-
-export const string: Parse<string> = (value) => value;
-
 export function integer(min: number, max: number): Parse<number> {
   return (value) => {
     const number = Number(value);
@@ -56,14 +48,10 @@ export const bearerToken: Parse<string> = (value) => {
   return value;
 };
 
-export type DatabaseUrl = SqliteUrl | PostgresUrl;
+export type DatabaseUrl = { readonly engine: 'sqlite'; readonly path: string } | PostgresUrl;
 
 export const databaseUrl: Parse<DatabaseUrl> = (value) => {
   if (/^postgres(ql)?:/.test(value)) return parsePostgresUrl(value);
-  return sqliteUrl(value);
-};
-
-const sqliteUrl: Parse<SqliteUrl> = (value) => {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
   if (path === undefined)
     throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');

@@ -10,7 +10,6 @@ import {
   integer,
   oneOf,
   origins,
-  string,
   trustedProxies,
   workers,
 } from './parse.js';
@@ -88,8 +87,7 @@ export const PLATFORM_SETTINGS = {
       default: '8',
     }),
     sslCa: setting('DATABASE_SSL_CA', certificates, {
-      about:
-        'PostgreSQL: PEM certificate of the authority that signed the certificate of the server; unset: the authorities of the system',
+      about: 'PostgreSQL: PEM certificate of the authority of the server; unset: the authorities of the system',
       example: '-----BEGIN CERTIFICATE-----...',
       file: true,
     }),
@@ -102,28 +100,25 @@ export const PLATFORM_SETTINGS = {
       default: '5000',
     }),
     transactionTimeout: setting('DATABASE_TRANSACTION_TIMEOUT', integer(1, 3_600_000), {
-      about:
-        'milliseconds a transaction may take, or on PostgreSQL pause between two statements, before it is rolled back',
+      about: 'milliseconds a transaction, or on PostgreSQL a pause between its statements, may take before a rollback',
       default: '10000',
     }),
     migrateOnStart: setting('MIGRATE_ON_START', boolean, {
       about: 'run pending migrations at start; `false` leaves them to `npm run migration:run`',
       default: 'true',
     }),
-    backupFolder: setting('BACKUP_DIR', string, {
+    backupFolder: setting('BACKUP_DIR', String, {
       about: 'SQLite: folder of the backups that `cli backup --to` makes, for metrics and `cli doctor`; unset: neither',
       example: '/backups',
     }),
   },
   http: {
     connections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), {
-      about:
-        'maximum number of open connections to the API; above it, the most expendable one is closed (`docs/security.md`)',
+      about: 'maximum number of open connections to the API; above it the most expendable closes (`docs/security.md`)',
       default: '4000',
     }),
     connectionsPerAddress: setting('MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), {
-      about:
-        'maximum number of open connections of one address or one IPv6 /64 network; unlimited for proxies in `TRUST_PROXY`',
+      about: 'maximum number of connections of one address or IPv6 /64 network; unlimited for proxies in `TRUST_PROXY`',
       default: '1000',
     }),
     requestTimeout: setting('REQUEST_TIMEOUT', integer(100, 600_000), {
@@ -135,8 +130,7 @@ export const PLATFORM_SETTINGS = {
       default: '30000',
     }),
     bufferedBytes: setting('RESPONSE_BUFFER_BYTES', integer(65_536, 2 ** 40), {
-      about:
-        'bytes of memory for responses that clients have not read yet; above it the slowest reader is disconnected, then large responses are 503',
+      about: 'bytes of memory for unread responses; above it the slowest reader is cut off, then large ones are 503',
       default: '67108864',
     }),
   },
@@ -168,18 +162,17 @@ export const PLATFORM_SETTINGS = {
       about: 'address of the key set of an identity provider (RFC 7517)',
       example: 'https://login.example.com/.well-known/jwks.json',
     }),
-    issuer: setting('JWT_ISSUER', string, {
+    issuer: setting('JWT_ISSUER', String, {
       about:
         'required `iss` of a token; must be set with a public key or a key set. Without any key it is an identity provider, which names its key set (OpenID Connect Discovery)',
       example: 'https://login.example.com/',
     }),
-    audience: setting('JWT_AUDIENCE', string, {
+    audience: setting('JWT_AUDIENCE', String, {
       about: 'required `aud` of a token; must be set with a public key or an identity provider',
       example: SERVICE_NAME,
     }),
     issuers: setting('JWT_ISSUERS', tokenIssuers, {
-      about:
-        'further identity providers: a JSON array of `issuer`, `audience`, `scopeClaim` and `jwksUri` (the last two optional)',
+      about: 'further identity providers: JSON array of `issuer`, `audience` and, if needed, `scopeClaim`, `jwksUri`',
       example: `[{"issuer":"https://login.example.com/","audience":"${SERVICE_NAME}"}]`,
       file: true,
     }),
@@ -188,7 +181,6 @@ export const PLATFORM_SETTINGS = {
       default: 'scope',
       example: 'realm_access.roles',
     }),
-    /** In seconds. */
     maxLifetime: setting('JWT_MAX_LIFETIME', integer(60, 3_155_760_000), {
       about: 'seconds from now at which a token may expire at the latest; one with a later `exp` is 401',
       default: '31622400',
@@ -196,7 +188,6 @@ export const PLATFORM_SETTINGS = {
     }),
   },
   rateLimit: {
-    /** In seconds. */
     window: setting('RATE_LIMIT_WINDOW', integer(1, 86_400), {
       about: 'seconds in which the limits below are counted',
       default: '60',
@@ -213,8 +204,7 @@ export const PLATFORM_SETTINGS = {
       list: limit('RATE_LIMIT_ADDRESS_LIST', 'lists read from one address or one IPv6 /64 network'),
     },
     inProgress: setting('RATE_LIMIT_IN_PROGRESS', integer(1, 1_000_000), {
-      about:
-        'maximum number of requests of one subject without a complete response, in one process; above it 429; unset: no limit',
+      about: 'maximum number of unfinished requests of one subject in one process; above it 429; unset: no limit',
       example: '20',
       live: true,
     }),
@@ -224,7 +214,6 @@ export const PLATFORM_SETTINGS = {
       example: 'database',
     }),
   },
-  /** In days. */
   auditRetention: setting('AUDIT_RETENTION_DAYS', integer(1, 36_500), {
     about: 'days for which lines of the audit trail are kept, where a resource is audited',
     default: '365',
@@ -248,8 +237,7 @@ export const PLATFORM_SETTINGS = {
     example: 'true',
   }),
   adminPage: setting('ADMIN_PAGE', boolean, {
-    about:
-      '`true`: serve the page `/admin`, which shows resources, records, health and backups to tokens with `admin:read`',
+    about: '`true`: serve `/admin`, the page of resources, records, health and backups for tokens with `admin:read`',
     default: 'false',
     example: 'true',
   }),
@@ -269,8 +257,7 @@ export const PLATFORM_SETTINGS = {
     example: 'http://localhost:4318',
   }),
   shutdownDelay: setting('SHUTDOWN_DELAY', integer(0, 600_000), {
-    about:
-      'milliseconds after SIGTERM in which a replica still serves but is not ready, so that a load balancer turns to others',
+    about: 'milliseconds after SIGTERM in which a replica serves but is not ready: load balancers turn to others',
     default: '0',
     example: '3000',
   }),

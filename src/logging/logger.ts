@@ -3,17 +3,14 @@ import { type Level, type Logger, pino, stdTimeFunctions } from 'pino';
 import { readableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
 
-export interface LogSettings {
-  readonly environment: string;
-  /** The least severe level that is logged. */
-  readonly logLevel: string;
-}
-
 /**
  * The log of the service: JSON lines in production, readable lines otherwise.
  * @param mixin gives further fields of each line
  */
-export function createLog({ environment, logLevel }: LogSettings, mixin?: () => object): Logger {
+export function createLog(
+  { environment, logLevel }: { readonly environment: string; readonly logLevel: string },
+  mixin?: () => object,
+): Logger {
   const buffer = standardOutput();
   const formatters = { level: (level: string) => ({ level }) };
   const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters, mixin };
