@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { brokenRules, type PlatformValues } from './rules.js';
-import { type Environment, parseSetting, type Setting, settingsIn, valuesIn } from './setting.js';
+import { type Environment, parseSetting, withMessage, type Setting, settingsIn, valuesIn } from './setting.js';
 
 export type { Environment };
 
@@ -80,7 +80,6 @@ export class ConfigError extends Error {
 
 /**
  * Reads and validates the whole configuration.
- * @param ofFeatures the settings of features
  * @throws {ConfigError} naming every wrong variable
  * @throws {Error} for two settings of one name
  */
@@ -142,13 +141,8 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
   const path = file && environment[`${name}_FILE`];
   if (!path) return text;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const message = (reason: string): string => `cannot be read from the file that ${name}_FILE names: ${reason}`;
+  return withMessage(message, () => readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
 }
 
 /** A message for each unknown variable whose name resembles that of a setting. */

@@ -11,8 +11,7 @@ const PLACEHOLDER =
 
 /**
  * Checks the secret of HS256 tokens.
- * @throws {Error} with the reason why it could be guessed: too short, a public key, a placeholder, or less than 32 bytes
- * repeated. The message does not repeat the secret.
+ * @throws {Error} with the reason why others may know or guess it. The message does not repeat the secret.
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
@@ -32,10 +31,7 @@ export function hmacSecret(value: string): string {
   return value;
 }
 
-/**
- * Tells whether the value is a key: PEM (plain or in base64), OpenSSH, a JSON Web Key, or a public key in base64 or
- * hexadecimal.
- */
+/** Finds PEM (plain or in base64), OpenSSH, a JSON Web Key, and a public key in base64 or hexadecimal. */
 function isKeyFile(value: string): boolean {
   const text = value.trim();
   if (/-----BEGIN |^LS0tLS1CRUdJTi|^(ssh|ecdsa)-[a-z0-9-]+ |^\{.*"kty"/s.test(text)) return true;

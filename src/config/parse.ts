@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { compile } from '@fastify/proxy-addr';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
-import type { Parse } from './setting.js';
+import { type Parse, withMessage } from './setting.js';
 
 export function integer(min: number, max: number): Parse<number> {
   return (value) => {
@@ -65,15 +65,10 @@ export const databaseUrl: Parse<DatabaseUrl> = (value) => {
 export const certificates: Parse<string> = (value) => {
   // In environment files, line ends of a PEM are often written as \n.
   const pem = value.replaceAll('\\n', '\n');
-  try {
-    new X509Certificate(pem);
-  } catch {
-    throw new Error('is not a PEM certificate');
-  }
+  withMessage('is not a PEM certificate', () => new X509Certificate(pem));
   return pem;
 };
 
-/** Items separated by commas. */
 function list(value: string, isItem: (item: string) => boolean, items: string): string[] {
   return value.split(',').map((text) => {
     const item = text.trim();

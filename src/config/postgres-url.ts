@@ -1,3 +1,5 @@
+import { withMessage } from './setting.js';
+
 /** Modes of encryption and of checks of the server's certificate, with the names of libpq. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
@@ -65,10 +67,4 @@ function parseQuery(query: string): { sslMode: SslMode } {
   return { sslMode };
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new Error(EXPECTED);
-  }
-}
+const decode = (text: string): string => withMessage(EXPECTED, () => decodeURIComponent(text));

@@ -32,18 +32,30 @@ export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>
 }
 
 /**
+ * Runs a function with another message for its error.
+ * @param message the whole text, or a function that gets the text of the error
+ */
+export function withMessage<T>(message: string | ((reason: string) => string), run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const text = typeof message === 'string' ? message : message((error as Error).message);
+    throw new Error(text, { cause: error });
+  }
+}
+
+/**
  * The value of a setting, or of its default.
  * @param read gets its text
  * @throws {Error} in one line with the setting, the problem and an example
  */
 export function parseSetting(setting: Setting, read: () => string | undefined): unknown {
-  const { name, default: value, example = value } = setting;
-  try {
+  const { name, parse, default: value, example = value } = setting;
+  const message = (reason: string): string => `${name} ${reason}. Example: ${name}=${example}`;
+  return withMessage(message, () => {
     const text = read() ?? value;
-    return text === undefined ? undefined : setting.parse(text);
-  } catch (error) {
-    throw new Error(`${name} ${(error as Error).message}. Example: ${name}=${example}`, { cause: error });
-  }
+    return text === undefined ? undefined : parse(text);
+  });
 }
 
 /** Settings in groups, as in `Config`. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Parse } from './setting.js';
+import { type Parse, withMessage } from './setting.js';
 
 /** The certificate chain of a server and its private key, both in PEM. */
 export interface TlsFiles {
@@ -22,21 +22,18 @@ export const privateKeyFile: Parse<string> = (path) => {
 
 /** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
-  const { pem: cert, parsed: certificate } = settingOf('TLS_CERT_FILE', () => certificateIn(certFile));
-  const { pem: key, parsed: privateKey } = settingOf('TLS_KEY_FILE', () => privateKeyIn(keyFile));
-  if (!certificate.checkPrivateKey(privateKey)) {
+  const cert = withMessage(
+    (reason) => `TLS_CERT_FILE ${reason}`,
+    () => certificateIn(certFile),
+  );
+  const key = withMessage(
+    (reason) => `TLS_KEY_FILE ${reason}`,
+    () => privateKeyIn(keyFile),
+  );
+  if (!cert.parsed.checkPrivateKey(key.parsed)) {
     throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
-  return { cert, key, expires: new Date(certificate.validTo) };
-}
-
-/** Puts the name of the setting before the message of an error. */
-function settingOf<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new Error(`${name} ${(error as Error).message}`, { cause: error });
-  }
+  return { cert: cert.pem, key: key.pem, expires: new Date(cert.parsed.validTo) };
 }
 
 const certificateIn = (path: string) =>
@@ -45,15 +42,8 @@ const certificateIn = (path: string) =>
 const privateKeyIn = (path: string) => readPem(path, createPrivateKey, 'private key without a passphrase');
 
 function readPem<T>(path: string, parse: (pem: string) => T, content: string): { pem: string; parsed: T } {
-  let pem: string;
-  try {
-    pem = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error(`must name a file that the service can read: ${(error as Error).message}`, { cause: error });
-  }
-  try {
-    return { pem, parsed: parse(pem) };
-  } catch {
-    throw new Error(`must name a file with a PEM ${content}; ${path} has none`);
-  }
+  const unreadable = (reason: string): string => `must name a file that the service can read: ${reason}`;
+  const pem = withMessage(unreadable, () => readFileSync(path, 'utf8'));
+  const parsed = withMessage(`must name a file with a PEM ${content}; ${path} has none`, () => parse(pem));
+  return { pem, parsed };
 }

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { claimPaths } from './parse.js';
-import type { Parse } from './setting.js';
+import { type Parse, withMessage } from './setting.js';
 
 /** A key that verifies tokens. The type of the key determines its algorithms (RFC 8725 section 3.1). */
 export interface PublicKey {
@@ -32,18 +32,10 @@ export const publicKeys: Parse<PublicKey[]> = (value) => {
   if (blocks.length === 0) throw new Error('is not a PEM public key');
   if (blocks.length > MOST_KEYS) throw new Error(`must have at most ${MOST_KEYS} keys; it has ${blocks.length}`);
   return blocks.map((pem) => {
-    const key = publicKey(pem);
+    const key = withMessage('is not a PEM public key', () => createPublicKey(pem));
     return { key, algorithms: algorithmsOf(key) };
   });
 };
-
-function publicKey(pem: string): KeyObject {
-  try {
-    return createPublicKey(pem);
-  } catch {
-    throw new Error('is not a PEM public key');
-  }
-}
 
 function algorithmsOf(key: KeyObject): string[] {
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
@@ -75,9 +67,8 @@ export const providerUrl: Parse<URL> = (value) => {
   return url;
 };
 
-/** A JSON array of identity providers. */
 export const tokenIssuers: Parse<TokenIssuer[]> = (value) => {
-  const list = parsedJson(value);
+  const list = withMessage('is not JSON', () => JSON.parse(value) as unknown);
   if (!Array.isArray(list) || list.length === 0 || list.length > MOST_ISSUERS) {
     throw new Error(`must be a JSON array of 1 to ${MOST_ISSUERS} issuers`);
   }
@@ -87,14 +78,6 @@ export const tokenIssuers: Parse<TokenIssuer[]> = (value) => {
   if (twice !== undefined) throw new Error(`has the issuer ${twice} twice`);
   return issuers;
 };
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error('is not JSON');
-  }
-}
 
 function tokenIssuer(item: unknown): TokenIssuer {
   const { issuer, audience, scopeClaim = 'scope', jwksUri, ...others } = Object(item) as Record<string, unknown>;
