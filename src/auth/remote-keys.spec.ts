@@ -72,7 +72,7 @@ describe('the keys of a provider', () => {
       loads++;
       return first(request, response);
     };
-    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
     keys.start();
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
     expect(loads).toBe(1);
@@ -87,7 +87,7 @@ describe('the keys of a provider', () => {
     ['is a file of this machine', () => ({ issuer, jwks_uri: 'file:///etc/passwd' }), 'must be an https: URL'],
   ])('are 503 if the discovery document %s', async (_what, document, reason) => {
     listener = (request, response) => json(request.url === '/keys' ? KEYS : document())(request, response);
-    keys = new RemoteKeys({ issuer, onChange: () => {} });
+    keys = new RemoteKeys(issuer, undefined, () => {});
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ status: 503, cause: { message: expect.stringContaining(reason) } });
   });
@@ -99,7 +99,7 @@ describe('the keys of a provider', () => {
       else if (url?.startsWith('/.well-known/')) response.end(JSON.stringify({ issuer, jwks_uri: issuer + path }));
       else response.writeHead(404).end();
     };
-    keys = new RemoteKeys({ issuer, onChange: () => {} });
+    keys = new RemoteKeys(issuer, undefined, () => {});
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
     path = '/moved';
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
@@ -107,7 +107,7 @@ describe('the keys of a provider', () => {
 
   it('are loaded 5 s after a failed load, without a token', async () => {
     listener = (_request, response) => response.writeHead(500).end();
-    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
     keys.start();
     await expect(taken(keys.candidates(ES256))).rejects.toMatchObject({ status: 503 });
     const isLoaded = new Promise((resolve) => {
@@ -119,7 +119,7 @@ describe('the keys of a provider', () => {
 
   it('stay known when the provider sends no valid key set any more', async () => {
     listener = json(KEYS);
-    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
     expect(await taken(keys.candidates(ES256))).toHaveLength(1);
     listener = json({ keys: [] });
     await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });

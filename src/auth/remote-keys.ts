@@ -22,13 +22,6 @@ const LARGEST_DOCUMENT = 256 * 1024;
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-export interface RemoteKeysOptions {
-  readonly issuer: string;
-  /** Address of the key set; absent: it is in the discovery document of the issuer. */
-  readonly jwksUri?: URL;
-  readonly onChange: () => void;
-}
-
 /**
  * The public keys of an identity provider, kept in memory. During an outage of the provider the known keys keep
  * working; tokens with other keys are 503, because they may be valid.
@@ -44,7 +37,12 @@ export class RemoteKeys implements TokenKeys {
   private failure?: Error;
   private timer?: NodeJS.Timeout;
 
-  constructor(private readonly options: RemoteKeysOptions) {}
+  /** @param jwksUri address of the key set; absent: it is in the discovery document of the issuer */
+  constructor(
+    private readonly issuer: string,
+    private readonly jwksUri: URL | undefined,
+    private readonly onChange: () => void,
+  ) {}
 
   /** Loads the keys now and at intervals, until `stop`; after a failure at the shortest one. */
   start(): void {
@@ -110,32 +108,32 @@ export class RemoteKeys implements TokenKeys {
   }
 
   private async load(): Promise<void> {
-    const { issuer, onChange } = this.options;
     this.startedAt = performance.now();
     const before = this.keySet?.jwks();
     try {
-      this.keySet = await loadedKeySet(this.options);
+      this.keySet = await loadedKeySet(this.issuer, this.jwksUri);
     } catch (error) {
       const reason = error as Error;
-      if (this.failure === undefined) this.logger.error(`The keys of ${issuer} cannot be loaded: ${reasonOf(reason)}`);
+      if (this.failure === undefined)
+        this.logger.error(`The keys of ${this.issuer} cannot be loaded: ${reasonOf(reason)}`);
       this.failure = reason;
       throw this.unavailable(reason);
     }
-    if (this.failure !== undefined) this.logger.log(`The keys of ${issuer} are loaded again`);
+    if (this.failure !== undefined) this.logger.log(`The keys of ${this.issuer} are loaded again`);
     this.failure = undefined;
-    if (before !== undefined && !isDeepStrictEqual(before, this.keySet.jwks())) onChange();
+    if (before !== undefined && !isDeepStrictEqual(before, this.keySet.jwks())) this.onChange();
   }
 
   private unavailable(cause: Error): ApiError {
     return new ApiError(503, 'SERVICE_UNAVAILABLE', 'The keys of the token issuer cannot be loaded; try again', {
       headers: { 'retry-after': String(SHORTEST_INTERVAL / 1000) },
-      cause: new Error(`The keys of ${this.options.issuer}: ${reasonOf(cause)}`),
+      cause: new Error(`The keys of ${this.issuer}: ${reasonOf(cause)}`),
     });
   }
 }
 
 /** Discovers the address for each load, because the provider may have moved its keys. */
-async function loadedKeySet({ issuer, jwksUri }: RemoteKeysOptions): Promise<KeySet> {
+async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
   const address = jwksUri ?? (await discoveredAddress(issuer));
   const keySet = createRemoteJWKSet(address, {
     [customFetch]: fetchBounded,

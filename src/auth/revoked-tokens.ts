@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JWTPayload } from 'jose';
 import type { DataSource } from 'typeorm';
 import { transaction } from '../database/engine.js';
-import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
+import { PolledTables } from '../database/polling/polled-tables.js';
 
 /** Seconds by which clocks may differ. */
 export const CLOCK_SKEW = 30;
@@ -20,8 +20,6 @@ export interface Revocation {
   readonly lifetime: number;
 }
 
-type Row = PolledRow<'claim' | 'value' | 'issuer' | 'revoked'>;
-
 const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
 
 /** The revoked tokens of the table `revoked_tokens`. During an outage of the database, the last rows stay in force. */
@@ -33,12 +31,15 @@ export class RevokedTokens implements OnModuleInit {
 
   constructor(private readonly polled: PolledTables) {}
 
-  /** Every process reads a changed table within 5 s. */
   async onModuleInit(): Promise<void> {
     await this.polled.watch({
       name: 'revoked_tokens',
       columns: ['claim', 'value', 'issuer', 'revoked'],
-      onRead: (rows, isChanged) => (isChanged ? this.read(rows) : undefined),
+      onRead: (rows, isChanged) => {
+        if (!isChanged) return;
+        this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)]));
+        this.onChange();
+      },
     });
   }
 
@@ -49,11 +50,6 @@ export class RevokedTokens implements OnModuleInit {
       const revoked = this.times.get(keyOf('sub', sub, issuer));
       return revoked !== undefined && !(iat !== undefined && iat > revoked + CLOCK_SKEW);
     });
-  }
-
-  private read(rows: readonly Row[]): void {
-    this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const));
-    this.onChange();
   }
 }
 

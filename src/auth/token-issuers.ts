@@ -9,7 +9,7 @@ export interface TrustedIssuer {
   readonly issuer?: string;
   readonly audience?: string;
   /** Paths of the claims with scopes. */
-  readonly scopeClaims: readonly (readonly string[])[];
+  readonly scopeClaim: readonly (readonly string[])[];
   readonly keys: TokenKeys;
 }
 
@@ -22,11 +22,11 @@ const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
  * @param onChange called when a provider has changed its keys
  */
 export function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
-  const { issuer, audience, scopeClaim: scopeClaims, issuers = [] } = config.jwt;
+  const { issuer, audience, scopeClaim, issuers = [] } = config.jwt;
   const keys = keysOfSingleIssuer(config, onChange);
   return [
-    ...issuers.map((one) => ({ ...one, scopeClaims: one.scopeClaim, keys: new RemoteKeys({ ...one, onChange }) })),
-    ...(keys === undefined ? [] : [{ issuer, audience, scopeClaims, keys }]),
+    ...issuers.map((one) => ({ ...one, keys: new RemoteKeys(one.issuer, one.jwksUri, onChange) })),
+    ...(keys === undefined ? [] : [{ issuer, audience, scopeClaim, keys }]),
   ];
 }
 
@@ -34,7 +34,7 @@ function keysOfSingleIssuer(config: Config, onChange: () => void): TokenKeys | u
   const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
   if (publicKeys !== undefined) return configuredKeys(publicKeys);
   const secret = tokenSecret(config);
-  if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys({ issuer, jwksUri, onChange });
-  const secrets = [secret, ...(previousSecret === undefined ? [] : [previousSecret])];
+  if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys(issuer, jwksUri, onChange);
+  const secrets = [secret, previousSecret].filter((text) => text !== undefined);
   return configuredKeys(secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })));
 }

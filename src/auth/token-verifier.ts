@@ -109,7 +109,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     return found;
   }
 
-  private principalOf(payload: JWTPayload, { scopeClaims }: TrustedIssuer): Principal {
+  private principalOf(payload: JWTPayload, { scopeClaim }: TrustedIssuer): Principal {
     const { sub, iss, exp } = payload;
     const { maxLifetime } = this.config.jwt;
     // Counted from now and not from `iat`. An `exp` above the range of numbers is Infinity, and is rejected, too.
@@ -120,7 +120,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     return {
       subject: name('sub', sub),
       issuer: iss === undefined ? undefined : name('iss', iss),
-      scopes: new Set(scopeClaims.flatMap((path) => scopesIn(payload, path))),
+      scopes: new Set(scopeClaim.flatMap((path) => scopesIn(payload, path))),
       expiresAt: exp!,
     };
   }
@@ -136,13 +136,11 @@ function requirePlainHeader(header: Readonly<Record<string, unknown>>): void {
   throw new InvalidTokenError('The header parameter typ of the token must be JWT or at+jwt, or absent');
 }
 
-/** Tries each key that may have signed the token. */
 async function verifiedPayload(
   token: string,
   header: JWTHeaderParameters,
-  trusted: TrustedIssuer,
+  { issuer, audience, keys }: TrustedIssuer,
 ): Promise<JWTPayload> {
-  const { issuer, audience, keys } = trusted;
   let failure: unknown = new errors.JOSEAlgNotAllowed();
   for await (const key of keys.candidates(header)) {
     try {
@@ -164,7 +162,6 @@ async function verifiedPayload(
   throw failure;
 }
 
-/** @throws {InvalidTokenError} */
 function name(claim: 'sub' | 'iss', value: unknown): string {
   if (typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME) return value;
   throw new InvalidTokenError(`The claim "${claim}" of the token must be a string of 1 to ${LONGEST_NAME} characters`);
@@ -176,9 +173,7 @@ function notAccepted(claim: string): InvalidTokenError {
 
 function reason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return notAccepted(error.claim).message;
-  }
+  if (error instanceof errors.JWTClaimValidationFailed) return notAccepted(error.claim).message;
   if (error instanceof errors.JOSEAlgNotAllowed) return 'The token has an algorithm or a key that is not accepted here';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token does not match';
   return MALFORMED;
