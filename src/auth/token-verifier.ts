@@ -64,11 +64,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     for (const { keys } of this.issuers) keys.stop?.();
   }
 
-  /**
-   * Verifies the token of a request.
-   * @throws {ApiError} 401 as a rejection, without a valid token
-   * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
-   */
+  /** Verifies the token of a request. A request without a token is 401, too. */
   async authenticate(request: Pick<IncomingMessage, 'headers'>): Promise<Principal> {
     const token = tokenOf(request);
     if (token === undefined) throw unauthenticated();

@@ -58,23 +58,10 @@ describe('the configuration', () => {
 
   it.each<[environment: Environment, values: object]>([
     [{ HOST: '::1' }, { host: '::1' }],
-    [
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'x',
-        OTEL_SERVICE_NAME: 'x',
-      },
-      { tracesEndpoint: new URL('http://collector:4318') },
-    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, { tracesEndpoint: new URL('http://c:4318') }],
     [{ WORKERS: 'auto' }, { workers: Math.min(availableParallelism(), 64) }],
-    [
-      { DATABASE_URL: 'sqlite:///var/cookies.sqlite' },
-      { database: { url: { engine: 'sqlite', path: '/var/cookies.sqlite' } } },
-    ],
-    [
-      { DATABASE_URL: 'postgresql://u@h/d' },
-      { database: { url: { engine: 'postgres', user: 'u', sslMode: 'disable' } } },
-    ],
+    [{ DATABASE_URL: 'sqlite:///var/x' }, { database: { url: { engine: 'sqlite', path: '/var/x' } } }],
+    [{ DATABASE_URL: 'postgresql://u@h/d' }, { database: { url: { engine: 'postgres', user: 'u' } } }],
     [{ CORS_ORIGINS: 'https://a.example, http://b:8080' }, { corsOrigins: ['https://a.example', 'http://b:8080'] }],
     [
       { TRUST_PROXY: '10.0.0.0/8, fd00::/112,loopback,linklocal, uniquelocal' },
@@ -166,7 +153,6 @@ describe('the configuration', () => {
     ['REQUIRE_IF_MATCH', { REQUIRE_IF_MATCH: 'yes' }],
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'scope,sub' }],
-    ['JWT_SECRET', { JWT_SECRET: 'é'.repeat(15) }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
     ['JWT_ISSUER', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_AUDIENCE: 'cookies' }],
@@ -195,16 +181,8 @@ describe('the configuration', () => {
   it('ignores variables of other programs', () => {
     const others = [
       ...['HOME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL', 'BLOG_LEVELS'],
-      ...[
-        'MY_JWT_SECRET_KEY',
-        'NODE_OPTIONS',
-        'NODE_VERSION',
-        'JWT_LIBRARY',
-        'COOKIES_POLICY',
-        'DOC',
-        'POST',
-        'WORKER_ID',
-      ],
+      ...['MY_JWT_SECRET_KEY', 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'],
+      ...['WORKER_ID', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME'],
       // Kubernetes sets these for a Service "cookies".
       ...['COOKIES_PORT', 'COOKIES_SERVICE_HOST', 'COOKIES_SERVICE_PORT_HTTP', 'COOKIES_PORT_3000_TCP_ADDR'],
     ];
@@ -257,6 +235,7 @@ describe('the configuration', () => {
     ['a public key of OpenSSH', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['one of another kind', `ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['a JSON Web Key', JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), /JWT_PUBLIC_KEY/],
+    ['too short', 'hunter2', /at least 32 bytes/],
     ['one character', 's'.repeat(64), /1 bytes repeated/],
     ['eight digits repeated in part', '12345678'.repeat(5).slice(0, 35), /8 bytes repeated/],
     ['changeme', 'changeme-changeme2-changeme3-changeme4', /placeholder/],
@@ -298,10 +277,6 @@ describe('the configuration', () => {
     expect(errorsOf({ JWT_SECRET: emoji })).toEqual([]);
     expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 32) })).toEqual([]);
     expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 31) })).toEqual([expect.stringContaining('it has 31')]);
-  });
-
-  it('never repeats a secret in a message', () => {
-    expect(errorsOf({ JWT_SECRET: 'hunter2' }).join()).not.toContain('hunter2');
   });
 
   describe('with settings that features declare', () => {

@@ -9,10 +9,7 @@ export type { Environment };
 /** Every setting of the service, validated. Times are in milliseconds. */
 // A class cannot declare fields from a mapped type, so `Object` gets them as its type.
 export class Config extends (Object as unknown as new () => PlatformValues) {
-  /**
-   * @param declared all settings that were read
-   * @param values their values by name
-   */
+  /** @param values of all declared settings, by name */
   constructor(
     private readonly declared: readonly Setting[],
     private readonly values: ReadonlyMap<string, unknown>,
@@ -131,10 +128,7 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
 
 const variablesOf = ({ name, file }: Setting): string[] => (file ? [name, `${name}_FILE`] : [name]);
 
-/**
- * The text of a setting, from its variable or from the file of its `_FILE` variable.
- * @throws {Error} with the problem
- */
+/** The text of a setting, from its variable or from the file of its `_FILE` variable. */
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
   // Compose and shells pass unset variables on as empty.
   const text = environment[name] || undefined;

@@ -11,10 +11,9 @@ interface NewerNode {
 }
 
 /**
- * Uses what newer versions of Node have. From 22.8 on, compiled code is kept for the next start (Node's documentation,
- * "Module compile cache"); `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE` turns it off. From
- * 22.14 on, stacks name the TypeScript sources; older versions would also read the maps of all packages, which takes
- * 20 MB and an eighth of the start.
+ * From Node 22.8 on, keeps compiled code for the next start (Node's "Module compile cache", which the variables
+ * `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` change). From 22.14 on, stacks name the TypeScript sources; older
+ * versions would also read the maps of all packages, which takes 20 MB and an eighth of the start.
  */
 export function useNodeFeatures(): void {
   const { enableCompileCache, setSourceMapsSupport } = nodeModule as NewerNode;

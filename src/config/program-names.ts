@@ -8,10 +8,9 @@ export const isImage = !existsSync(join(projectFolder(), 'scripts/cli.js'));
 /** The command line in messages that name a command. */
 export const CLI = isImage ? 'cli' : 'npm run --silent cli --';
 
-/** The command that runs pending migrations. */
 export const MIGRATE = isImage ? 'cli migrate' : 'npm run migration:run';
 
-/** The command that reverts the last migration. */
+/** Reverts the last migration. */
 export const REVERT = isImage
   ? 'node node_modules/typeorm/cli.js migration:revert -d dist/ormconfig.js'
   : 'npm run migration:revert';

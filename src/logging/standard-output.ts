@@ -49,10 +49,7 @@ export class LogBuffer {
     this.destination.write(line);
   }
 
-  /**
-   * Writes all waiting lines.
-   * @returns the error of a write that failed
-   */
+  /** Writes all waiting lines, and returns the error of a write that failed. */
   flush(): NodeJS.ErrnoException | undefined {
     this.error = undefined;
     // One call may leave a block of less than `minLength` bytes.
