@@ -1,28 +1,23 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { ConfigError, loadConfigFromProcess } from './config.js';
 
-const NAMES = ['NODE_ENV', 'PORT', 'COOKIES_CAPACITY', 'JWT_SECRET'];
-
 describe('The file .env', () => {
   const start = process.cwd();
-  const environment = { ...process.env };
   let folder: string;
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     process.chdir(folder);
-    for (const name of NAMES) delete process.env[name];
+    jest.replaceProperty(process, 'env', {});
   });
 
   afterEach(() => {
+    jest.restoreAllMocks();
     process.chdir(start);
-    for (const name of NAMES) {
-      if (environment[name] === undefined) delete process.env[name];
-      else process.env[name] = environment[name];
-    }
     rmSync(folder, { recursive: true });
   });
 
