@@ -22,19 +22,16 @@ export const privateKeyFile: Parse<string> = (path) => {
 
 /** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
-  const cert = withMessage(
-    (reason) => `TLS_CERT_FILE ${reason}`,
-    () => certificateIn(certFile),
-  );
-  const key = withMessage(
-    (reason) => `TLS_KEY_FILE ${reason}`,
-    () => privateKeyIn(keyFile),
-  );
+  const cert = withMessage(after('TLS_CERT_FILE'), () => certificateIn(certFile));
+  const key = withMessage(after('TLS_KEY_FILE'), () => privateKeyIn(keyFile));
   if (!cert.parsed.checkPrivateKey(key.parsed)) {
     throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
   return { cert: cert.pem, key: key.pem, expires: new Date(cert.parsed.validTo) };
 }
+
+/** Puts a text before the message of an error. */
+const after = (text: string) => (reason: string) => `${text} ${reason}`;
 
 const certificateIn = (path: string) =>
   readPem(path, (pem) => new X509Certificate(pem), 'certificate, followed by those of its authorities');
@@ -42,8 +39,7 @@ const certificateIn = (path: string) =>
 const privateKeyIn = (path: string) => readPem(path, createPrivateKey, 'private key without a passphrase');
 
 function readPem<T>(path: string, parse: (pem: string) => T, content: string): { pem: string; parsed: T } {
-  const unreadable = (reason: string): string => `must name a file that the service can read: ${reason}`;
-  const pem = withMessage(unreadable, () => readFileSync(path, 'utf8'));
+  const pem = withMessage(after('must name a file that the service can read:'), () => readFileSync(path, 'utf8'));
   const parsed = withMessage(`must name a file with a PEM ${content}; ${path} has none`, () => parse(pem));
   return { pem, parsed };
 }
