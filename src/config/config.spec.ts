@@ -157,6 +157,9 @@ describe('the configuration', () => {
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
     ['JWT_ISSUER', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_AUDIENCE: 'cookies' }],
     ['JWT_AUDIENCE', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_ISSUER: 'https://issuer.example' }],
+    ['JWT_AUDIENCE', { JWT_ISSUER: 'https://issuer.example' }],
+    ['JWT_ISSUER', { JWT_ISSUER: 'http://issuer.example', JWT_AUDIENCE: 'cookies' }],
+    ['JWT_SECRET', { JWT_SECRET_PREVIOUS: SECRET }],
     ['JWT_SECRET and JWT_PUBLIC_KEY', { JWT_SECRET: SECRET, JWT_PUBLIC_KEY: pem(rsa.publicKey), ...issued }],
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
   ])('names %s as the only problem of %j', (name, environment) => {
