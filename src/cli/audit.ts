@@ -6,7 +6,7 @@ import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-
 import { hasAuditTriggers } from '../resource/audit/audit-triggers.js';
 import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
 import { Failure, UsageError } from './command-errors.js';
-import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
+import { LineSummary, writeLines } from './output/write-lines.js';
 import { openConfiguredDatabase } from './resources/open-storage.js';
 
 /** Writes the lines of one resource, or of all, as NDJSON. */
@@ -16,7 +16,6 @@ export async function exportAudit(
   interrupt: () => AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const target = await targetOf(config, output);
   await using dataSource = await openConfiguredDatabase(config);
   const snapshot = await openSnapshot(dataSource);
   try {
@@ -26,7 +25,7 @@ export async function exportAudit(
     }
     const summary = new LineSummary();
     const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
-    if (!(await writeLines(lines, target, interrupt()))) return;
+    if (!(await writeLines(config, output, lines, interrupt()))) return;
     console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
   } finally {
     snapshot.close();

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
-import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from '../output/destination.js';
@@ -14,6 +13,7 @@ import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { pack } from './pack.js';
 import { differencesFromFresh } from './schema-check.js';
 
@@ -23,8 +23,10 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   requireDatabase(config);
   const target = await outputFile(config, file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
-  const draft = `${target ?? path}.partial-${process.pid}`;
+  const place = `${target ?? path}.partial-`;
   try {
+    await using folder = await draftFolder(place);
+    const draft = join(folder.path, 'draft.sqlite');
     const counts = await makeDraft(config, path, draft, interrupt);
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
@@ -33,12 +35,9 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     interrupt.throwIfAborted();
-    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
-    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
+    const isDenied = /^(SQLITE_(READONLY|CANTOPEN)|EACCES$)/.test((error as NodeJS.ErrnoException).code ?? '');
+    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(place)])])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
-  } finally {
-    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
-      await rm(leftover, { force: true }).catch(() => {});
   }
 }
 

@@ -6,7 +6,7 @@ import { wholeArray } from '../../resource/lists/json-array.js';
 import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-entity.js';
 import type { JsonPage } from '../../resource/store/resource-snapshot.js';
 import { Failure } from '../command-errors.js';
-import { Progress } from '../output/progress.js';
+import { progressOf } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
 import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { atPath } from '../sqlite-file/database-path.js';
@@ -51,7 +51,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const read = await recordReader(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    const progress = new Progress('Checked', pluralText);
+    const progress = progressOf('Checked', pluralText);
     let checked = 0;
     for await (const page of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();
@@ -64,7 +64,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
         });
       }
       checked += records.length;
-      progress.update(checked);
+      progress(checked);
     }
     if (checked < snapshot.usage.count)
       throw unreadable(file, plural, 'some have values that do not fit their columns');

@@ -6,7 +6,7 @@ import { DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import type { Id } from '../../resource/id-kinds.js';
 import { StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
-import { Progress } from '../output/progress.js';
+import { progressOf } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { problemsIn } from '../resources/record-lines.js';
 import { brokenLine, type Entry, ImportInput, type ImportJob } from './import-input.js';
@@ -26,7 +26,6 @@ class DryRunEnd extends Error {}
  * @throws {Failure} when nothing is stored, or the response to COMMIT was lost
  */
 export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const progress = new Progress('Imported', job.resource.name.pluralText, total);
   let stored = 0;
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
@@ -34,7 +33,7 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
       const isDeferred = job.ownReferences.length > 0;
       if (isDeferred) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
       const input = new ImportInput(job, reject);
-      stored = await storeEach(input, job, progress, (batch) => createAll(storage, tx, batch));
+      stored = await storeEach(input, job, total, (batch) => createAll(storage, tx, batch));
       if (isDeferred) await checkReferences(storage, tx, job);
       if (job.options.dryRun) throw new DryRunEnd();
       await finish(storage, tx, input, job.resumed);
@@ -76,9 +75,8 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
       for (const entry of batch) await store([entry]);
     }
   };
-  const progress = new Progress('Imported', name.pluralText, total);
   try {
-    const stored = await storeEach(input, job, progress, store);
+    const stored = await storeEach(input, job, total, store);
     await transaction(storage.dataSource, (tx) => finish(storage, tx, input, saved));
     return stored;
   } catch (error) {
@@ -89,16 +87,17 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
 /** @returns how many records were stored */
 async function storeEach(
   input: ImportInput,
-  { interrupt }: ImportJob,
-  progress: Progress,
+  { interrupt, resource }: ImportJob,
+  total: number | undefined,
   store: (batch: readonly Entry[]) => Promise<void>,
 ): Promise<number> {
+  const progress = progressOf('Imported', resource.name.pluralText);
   let stored = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     await store(batch);
     stored += batch.length;
-    progress.update(stored);
+    progress(stored, total);
   }
   return stored;
 }

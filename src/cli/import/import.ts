@@ -9,7 +9,7 @@ import { SETTINGS } from '../../features.js';
 import type { RecordClass, Resource } from '../../resource/resource.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
-import { Progress } from '../output/progress.js';
+import { progressOf } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
@@ -112,12 +112,12 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
     broken++;
     if (broken <= MOST_NAMED) problems.push(brokenLine(line, problem));
   });
-  const progress = new Progress('Checked', 'lines');
+  const progress = progressOf('Checked', 'lines');
   let records = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     records += batch.length;
-    progress.update(batch.at(-1)!.number);
+    progress(batch.at(-1)!.number);
   }
   if (broken > MOST_NAMED) problems.push(`... and ${broken - MOST_NAMED} more lines.`);
   if (broken > 0) throw new Failure([...problems, 'Nothing was stored by this run.'].join('\n'));

@@ -1,6 +1,6 @@
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { createPrivately } from '../../database/sqlite/file/private-file.js';
-import { Progress } from '../output/progress.js';
+import { progressOf } from '../output/progress.js';
 
 /** Pages to copy before the event loop turns: about 10 MB. */
 const STEP = 2500;
@@ -14,12 +14,11 @@ export async function copyDatabase(from: string, to: string, interrupt: AbortSig
   using source = openDatabase(from, { fileMustExist: true, timeout: 5000 });
   // The transaction fixes the state. Without it the copy would start again after every write of others.
   source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
-  let bar: Progress | undefined;
+  const progress = progressOf('Copied', 'pages');
   await source.backup(to, {
     progress: ({ totalPages, remainingPages }) => {
       interrupt.throwIfAborted();
-      bar ??= new Progress('Copied', 'pages', totalPages);
-      bar.update(totalPages - remainingPages);
+      progress(totalPages - remainingPages, totalPages);
       return STEP;
     },
   });
