@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { SETTINGS } from '../../features.js';
@@ -12,7 +12,7 @@ import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
+import { checkFile } from '../sqlite-file/file-check.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { pack } from './pack.js';
 import { differencesFromFresh } from './schema-check.js';
@@ -27,7 +27,15 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   try {
     await using folder = await draftFolder(place);
     const draft = join(folder.path, 'draft.sqlite');
-    const counts = await makeDraft(config, path, draft, interrupt);
+    await copyDatabase(path, draft, interrupt);
+    const { errors, drifts, counts, migrations } = await checkFile(draft);
+    if (drifts.length > 0) {
+      throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
+    }
+    if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
+    const differences = await differencesFromFresh(draft, migrations, config);
+    if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
+    interrupt.throwIfAborted();
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
     if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
@@ -39,23 +47,4 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(place)])])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
   }
-}
-
-/** @returns how many records of each resource the copy has */
-async function makeDraft(
-  config: Config,
-  path: string,
-  draft: string,
-  interrupt: AbortSignal,
-): Promise<FileReport['counts']> {
-  await copyDatabase(path, draft, interrupt);
-  const { errors, drifts, counts, migrations } = await checkFile(draft);
-  if (drifts.length > 0) {
-    throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
-  }
-  if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
-  const differences = await differencesFromFresh(draft, migrations, config);
-  if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
-  interrupt.throwIfAborted();
-  return counts;
 }

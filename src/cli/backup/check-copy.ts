@@ -16,13 +16,12 @@ import { differencesFromFresh, dropRecreatedParts } from './schema-check.js';
 /**
  * Checks pages, counters, ids, schema and records of a copy, and makes it ready to be the database.
  * @param file names the backup in messages
- * @param recordCheck validates every record with its DTO class, as an import does; without it a check is faster
  * @returns the records of each resource, and the migrations that the next start will run
  * @throws {Failure} with the reason why the backup cannot be restored
  */
 export async function checkCopy(
   copy: string,
-  { file, recordCheck }: { readonly file: string; readonly recordCheck: boolean },
+  { file, skipRecordCheck }: { readonly file: string; readonly skipRecordCheck?: true },
   config: Config,
   interrupt: AbortSignal,
 ) {
@@ -32,7 +31,7 @@ export async function checkCopy(
   if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
   interrupt.throwIfAborted();
   dropRecreatedParts(copy);
-  if (recordCheck) {
+  if (!skipRecordCheck) {
     await requireValidRecords(file, atPath(config, copy), interrupt).catch((error: unknown) => {
       // SQLite stores a BLOB in any column, and its JSON functions reject it.
       throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
@@ -41,10 +40,7 @@ export async function checkCopy(
   return { counts, pending };
 }
 
-/**
- * @param copy the configuration with the copy as the database
- * @throws {Failure} naming the first invalid record
- */
+/** Validates each record as an import does. A `Failure` names the first invalid one. */
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
     await using storage = await openStorage(copy, resource, true);
@@ -74,7 +70,6 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
 /**
  * The records of a page, as clients would get them. The JSON may be invalid: SQLite stores texts that are not UTF-8,
  * and any text in the columns of numbers and dates.
- * @throws {Failure}
  */
 function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<AnyResourceEntity>[] {
   const json = wholeArray(page.chunks);

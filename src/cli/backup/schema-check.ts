@@ -47,11 +47,7 @@ export function dropRecreatedParts(path: string): void {
   for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
-/**
- * Compares tables, indices, triggers and views of two files.
- * @param ignored objects that are not compared, by kind and name, such as `trigger orders_insert`
- * @returns one line for each difference
- */
+/** Compares tables, indices, triggers and views of two files, except for those in `ignored`, by kind and name. */
 function schemaDifferences(path: string, fresh: string, ignored: readonly string[]): string[] {
   const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
   for (const name of ignored) for (const schema of [found, expected]) schema.delete(name);

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
+import type { FolderOptions } from '../backup/backup-folder.js';
 import type { RestoreOptions } from '../backup/restore.js';
-import { type Keep, parseKeep } from '../backup/retention.js';
+import { parseKeep } from '../backup/retention.js';
 import { UsageError } from '../command-errors.js';
 import { seconds } from './duration.js';
 
@@ -17,15 +18,6 @@ Examples:
   ${CLI} backup /backups/${SERVICE_NAME}.sqlite
   ${CLI} backup --to /backups --keep 24h,7d,4w
   ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h --gzip`;
-
-interface BackupOptions {
-  readonly to?: string;
-  /** Seconds. */
-  readonly every?: number;
-  readonly keep?: Keep;
-  readonly skipRecordCheck?: true;
-  readonly gzip?: true;
-}
 
 export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): void {
   cli
@@ -50,22 +42,18 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
     .option('--gzip', 'with --to: pack the backup with gzip')
     .option(SKIP[0], `with --to: ${SKIP[1]}`)
     .addHelpText('after', BACKUP_NOTE)
-    .action(async (file: string | undefined, options: BackupOptions) => {
-      const { to, every, keep, skipRecordCheck, gzip = false } = options;
+    .action(async (file: string | undefined, options: Partial<FolderOptions>) => {
+      const { to } = options;
       if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
       if (file === undefined) {
-        const { backupInto } = await import('../backup/backup-folder.js');
-        const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
-        return backupInto(folder, every && every * 1000, interrupt());
+        return (await import('../backup/backup-folder.js')).backupInto({ ...options, to: to! }, interrupt());
       }
-      const [wrong] = Object.keys(options);
-      if (wrong !== undefined) {
+      if (Object.keys(options).length > 0) {
         throw new UsageError(
           `Name the file ${file}, or a folder with --to and its options. A file whose name ends in .gz is packed.`,
         );
       }
-      const { backup } = await import('../backup/backup.js');
-      return backup(file, interrupt());
+      return (await import('../backup/backup.js')).backup(file, interrupt());
     });
 }
 

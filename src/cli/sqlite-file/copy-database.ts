@@ -5,10 +5,7 @@ import { progressOf } from '../output/progress.js';
 /** Pages to copy before the event loop turns: about 10 MB. */
 const STEP = 2500;
 
-/**
- * Copies the current state of a database into a new file, while others may write, and shows the progress.
- * @throws SqliteError
- */
+/** Copies the current state of a database into a new file, while others may write, and shows the progress. */
 export async function copyDatabase(from: string, to: string, interrupt: AbortSignal): Promise<void> {
   createPrivately(to);
   using source = openDatabase(from, { fileMustExist: true, timeout: 5000 });
