@@ -44,10 +44,7 @@ async function* linesOf(
   }
 }
 
-/**
- * Checks one snapshot of the audit trail.
- * @throws {Failure} with the first wrong line of each resource
- */
+/** Checks one snapshot of the audit trail. A `Failure` has the first wrong line of each resource. */
 export async function verifyAudit(): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);

@@ -11,10 +11,7 @@ export const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
 
-/**
- * Reads a file, or stdin without one, and decompresses gzip.
- * @throws {Failure} when it cannot be read
- */
+/** Reads a file, or stdin without one, and decompresses gzip. It throws a `Failure` when it cannot be read. */
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
   const name = file ?? 'stdin';
   try {

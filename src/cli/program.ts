@@ -4,7 +4,7 @@ import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { addBackupCommand, addRestoreCommand } from './commands/backup-commands.js';
 import { seconds } from './commands/duration.js';
-import { addExportCommand } from './commands/export-command.js';
+import { addExportCommand, OUTPUT } from './commands/export-command.js';
 import type { ImportOptions } from './import/import-input.js';
 import { NAMES, resourceNamed } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
@@ -170,10 +170,7 @@ function addAuditCommand(cli: Command, interrupt: () => AbortSignal): void {
     .command('export')
     .description('write the lines as NDJSON, as they are at one moment')
     .argument('[resource]', 'only the lines of this resource')
-    .option(
-      '-o, --output <file>',
-      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
-    )
+    .option(...OUTPUT)
     .action(async (resource: string | undefined, { output }: { output?: string }) =>
       (await import('./audit.js')).exportAudit(resource, output, interrupt),
     );

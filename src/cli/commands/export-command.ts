@@ -7,6 +7,11 @@ import type { Resource, ResourceName } from '../../resource/resource.js';
 import type { ExportOptions } from '../export.js';
 import { resourceNamed } from '../resources/resources.js';
 
+export const OUTPUT = [
+  '-o, --output <file>',
+  'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
+] as const;
+
 /** Adds `export`, with a command for each resource, whose options are the filters of the resource. */
 export function addExportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const command = cli
@@ -36,10 +41,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
     .command(name.plural)
     .description(`write ${name.pluralText}`)
     .allowExcessArguments(false)
-    .option(
-      '-o, --output <file>',
-      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
-    )
+    .option(...OUTPUT)
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);

@@ -13,6 +13,15 @@ import { lostChains } from '../audit.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
 import { configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
+import type { Checks } from './doctor-sqlite.js';
+
+export const storageChecks: Checks = {
+  migrations,
+  set: liveSettings,
+  counter: counters,
+  ...(RESOURCES.some(({ audited }) => audited) && { audit: auditTrail }),
+  import: unfinishedImports,
+};
 
 const UNKNOWN = 'not known before the migrations have run';
 
@@ -38,7 +47,7 @@ export function server(config: Config): Promise<string> {
   });
 }
 
-export function migrations(config: Config): Promise<string> {
+function migrations(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
     const newer = await unknownMigrations(dataSource);
     if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
@@ -53,7 +62,7 @@ export function migrations(config: Config): Promise<string> {
   });
 }
 
-export function counters(config: Config): Promise<string> {
+function counters(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
     const pending = await pendingMigrations(dataSource);
     // A new PostgreSQL database has no tables.
@@ -93,7 +102,7 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
 }
 
 /** Checks what protects the audit trail; `cli audit verify` checks its lines. */
-export function auditTrail(config: Config): Promise<string> {
+function auditTrail(config: Config): Promise<string> {
   return withTables(config, async (dataSource) => {
     const sql = committed(dataSource);
     const lost = await lostChains(sql, dataSource);
@@ -106,10 +115,7 @@ export function auditTrail(config: Config): Promise<string> {
   });
 }
 
-/**
- * Makes missing triggers, and corrects every count that differs from the number of records. The service may run.
- * @param onFixed called with a line for each change
- */
+/** Makes missing triggers, and corrects every wrong count, with a line for each change. The service may run. */
 export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
@@ -130,7 +136,7 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
 }
 
 /** The values of `cli set`, which replace values of the environment. */
-export function liveSettings(config: Config): Promise<string> {
+function liveSettings(config: Config): Promise<string> {
   return withTables(config, async (dataSource) => {
     const { stored, problems } = inForce(config, await storedSettings(dataSource));
     if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
@@ -139,7 +145,7 @@ export function liveSettings(config: Config): Promise<string> {
   });
 }
 
-export function unfinishedImports(config: Config): Promise<string> {
+function unfinishedImports(config: Config): Promise<string> {
   return withTables(config, async (dataSource) => {
     const unfinished: string[] = [];
     for (const resource of RESOURCES) {

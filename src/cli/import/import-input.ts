@@ -69,15 +69,13 @@ export class ImportInput {
     const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
     let batch: Entry[] = [];
-    for await (const lines of linesOf(this.job.open())) {
-      for (const line of lines) {
-        last = line.number;
-        const entry = line.number > stored ? await this.take(line) : this.skip(line);
-        if (entry !== undefined) batch.push(entry);
-        if (batch.length < BATCH) continue;
-        yield batch;
-        batch = [];
-      }
+    for await (const line of linesOf(this.job.open())) {
+      last = line.number;
+      const entry = line.number > stored ? await this.take(line) : this.skip(line);
+      if (entry !== undefined) batch.push(entry);
+      if (batch.length < BATCH) continue;
+      yield batch;
+      batch = [];
     }
     if (last < stored) throw anotherInput(stored);
     if (batch.length > 0) yield batch;

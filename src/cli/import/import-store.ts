@@ -71,7 +71,7 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
       saved = to;
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.length === 1) throw noPlaceFor(lines, storage);
+      if (batch.length === 1) throw noPlaceFor(lines, storage, job);
       for (const entry of batch) await store([entry]);
     }
   };
@@ -84,7 +84,6 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
   }
 }
 
-/** @returns how many records were stored */
 async function storeEach(
   input: ImportInput,
   { interrupt, resource }: ImportJob,
@@ -102,7 +101,7 @@ async function storeEach(
   return stored;
 }
 
-function noPlaceFor(line: number, { resource: { name, capacity }, store }: OpenStorage): Failure {
+function noPlaceFor(line: number, { store }: OpenStorage, { resource: { name, capacity } }: ImportJob): Failure {
   const holds = `the storage holds ${store.counter.capacity} ${name.pluralText}`;
   return new Failure(`Line ${line} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
 }
@@ -149,8 +148,8 @@ const NO_RECORD = 'refers to a record that does not exist';
  * Names the line of a missing reference, which COMMIT would reject without a name. A record may refer to a later one, so
  * this is known at the end.
  */
-async function checkReferences({ dataSource, repository }: OpenStorage, tx: Sql, job: ImportJob): Promise<void> {
-  const { tableName, foreignKeys } = repository.metadata;
+async function checkReferences({ dataSource }: OpenStorage, tx: Sql, job: ImportJob): Promise<void> {
+  const { tableName, foreignKeys } = dataSource.getMetadata(await job.resource.entity());
   const sqlName = (name: string): string => dataSource.driver.escape(name);
   for (const { columns, referencedColumns, referencedEntityMetadata } of foreignKeys) {
     const column = sqlName(columns[0]!.databaseName);

@@ -99,11 +99,7 @@ function ownReferences(entity: RecordClass): string[] {
     .map(({ propertyName }) => propertyName!);
 }
 
-/**
- * Checks each line of a file before the first is stored.
- * @returns the number of records to store
- * @throws {Failure} with the invalid lines, or when the storage has too few free places
- */
+/** Checks each line of a file before the first is stored, and that they fit. It returns the number of records. */
 async function checkLines(job: ImportJob, free: number, capacity: number): Promise<number> {
   const { resource, interrupt } = job;
   const problems: string[] = [];
@@ -129,19 +125,19 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
 }
 
 /** Count and checksum of all records, as `export` prints them. */
-async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
+async function contentsOf({ store }: OpenStorage): Promise<string> {
   using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
   for await (const page of snapshot.records({})) summary.add(page);
-  return `${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`;
+  return `${store.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 
 /** The unfinished import to resume, according to the options. */
 async function unfinished(
-  { dataSource, resource }: OpenStorage,
+  { dataSource, store }: OpenStorage,
   { resume, forget, ids }: ImportOptions,
 ): Promise<UnfinishedImport | undefined> {
-  const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
+  const found = await findUnfinishedImport(committed(dataSource), store.name.plural);
   if (resume) {
     if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
     if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);

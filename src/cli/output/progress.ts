@@ -1,12 +1,7 @@
 /** Milliseconds between two lines. */
 const INTERVAL = 5000;
 
-/**
- * Shows progress on stderr: a line every few seconds.
- * @param verb such as "Exported"
- * @param unit such as "orders"
- * @returns the function to call with each count; without a total for a stream
- */
+/** Makes a function that shows progress on stderr, a line every few seconds. A stream has no total. */
 export function progressOf(verb: string, unit: string): (count: number, total?: number) => void {
   const started = performance.now();
   let lastLine = started;

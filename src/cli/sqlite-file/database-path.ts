@@ -24,10 +24,7 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/**
- * The path of the SQLite database that a command works on.
- * @throws {Failure} naming the program of PostgreSQL to use instead
- */
+/** The path of the SQLite database, or a `Failure` that names the program of PostgreSQL to use instead. */
 export function requireSqlite({ database: { url } }: Config, command: 'backup' | 'restore'): string {
   if (url.engine === 'sqlite') return url.path;
   const instead = command === 'backup' ? 'pg_dump' : 'pg_restore';
