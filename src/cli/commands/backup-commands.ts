@@ -19,7 +19,18 @@ Examples:
   ${CLI} backup --to /backups --keep 24h,7d,4w
   ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h --gzip`;
 
-export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): void {
+const RESTORE_NOTE = `
+Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
+or that has a record which no request could have stored. The old database stays beside the new one. Until the last step,
+which is one rename, the storage is as it was.
+--verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
+
+Examples:
+  ${CLI} restore /backups/${SERVICE_NAME}.sqlite
+  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
+  ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
+
+export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('backup')
     .description('copy the SQLite database, as it is at one moment, into one file, while the service runs')
@@ -55,20 +66,6 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
       }
       return (await import('../backup/backup.js')).backup(file, interrupt());
     });
-}
-
-const RESTORE_NOTE = `
-Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
-or that has a record which no request could have stored. The old database stays beside the new one. Until the last step,
-which is one rename, the storage is as it was.
---verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
-
-Examples:
-  ${CLI} restore /backups/${SERVICE_NAME}.sqlite
-  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
-  ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
-
-export function addRestoreCommand(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('restore')
     .description('replace the SQLite database by a backup; the service must be stopped')
