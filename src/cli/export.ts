@@ -6,7 +6,7 @@ import type { Resource } from '../resource/resource.js';
 import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
 import { progressOf } from './output/progress.js';
 import { LineSummary, writeLines } from './output/write-lines.js';
-import { openStorage } from './resources/open-storage.js';
+import { openRepository } from './resources/open-storage.js';
 
 export interface ExportOptions {
   readonly output?: string;
@@ -22,8 +22,8 @@ export async function exportRecords(
   interrupt: () => AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  await using storage = await openStorage(config, resource);
-  using snapshot = await storage.store.openSnapshot();
+  await using store = await openRepository(config, resource);
+  using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
   const lines = linesOf(resource, snapshot, options, summary);
   if (!(await writeLines(config, options.output, lines, interrupt()))) return;

@@ -41,14 +41,14 @@ async function streamOf(file: string): Promise<Readable> {
 async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const begin = await firstBytes(chunks, GZIP.length);
+  const bytes = joined(begin, chunks);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
-    yield* joined(begin, chunks);
+    yield* bytes;
     return;
   }
   const gunzip = createGunzip({ chunkSize: CHUNK });
-  const packed = Readable.from(joined(begin, chunks), { objectMode: false });
   // The loop over the output throws its errors.
-  pipeline(packed, gunzip, { signal }).catch(() => {});
+  pipeline(Readable.from(bytes, { objectMode: false }), gunzip, { signal }).catch(() => {});
   yield* gunzip as AsyncIterable<Buffer>;
 }
 

@@ -7,7 +7,7 @@ import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-en
 import type { JsonPage } from '../../resource/store/resource-snapshot.js';
 import { Failure } from '../command-errors.js';
 import { progressOf } from '../output/progress.js';
-import { openStorage } from '../resources/open-storage.js';
+import { openRepository } from '../resources/open-storage.js';
 import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { atPath } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -43,9 +43,9 @@ export async function checkCopy(
 /** Validates each record as an import does. A `Failure` names the first invalid one. */
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
-    await using storage = await openStorage(copy, resource, true);
+    await using store = await openRepository(copy, resource, true);
     const read = await recordReader(resource);
-    using snapshot = await storage.store.openSnapshot();
+    using snapshot = await store.openSnapshot();
     const { plural, pluralText } = resource.name;
     const progress = progressOf('Checked', pluralText);
     let checked = 0;

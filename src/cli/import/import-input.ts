@@ -3,6 +3,7 @@ import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
+import type { OpenRepository } from '../resources/open-storage.js';
 import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
 import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
@@ -19,6 +20,7 @@ export interface ImportOptions {
 
 export interface ImportJob {
   readonly resource: Resource;
+  readonly store: OpenRepository;
   readonly read: ReadRecord;
   readonly options: ImportOptions;
   /** The properties that refer to records of the same resource. */

@@ -12,7 +12,7 @@ import { isRepeatable, openInput } from '../input.js';
 import { progressOf } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
-import { openStorage, type OpenStorage } from '../resources/open-storage.js';
+import { openRepository, type OpenRepository } from '../resources/open-storage.js';
 import { recordReader } from '../resources/record-lines.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { atPath } from '../sqlite-file/database-path.js';
@@ -48,12 +48,13 @@ export async function importRecords(
   const isTrial = options.dryRun && settings.database.url.engine === 'sqlite';
   await using trial = isTrial ? await trialFolder() : undefined;
   const config = trial === undefined ? configured : await trialIn(trial.path, configured, interrupt());
-  await using storage = await openStorage(config, resource, trial !== undefined || !options.dryRun);
-  const { capacity } = storage.store.counter;
-  const free = Math.max(0, capacity - (await storage.store.usage()).count);
+  await using store = await openRepository(config, resource, trial !== undefined || !options.dryRun);
+  const { capacity } = store.counter;
+  const free = Math.max(0, capacity - (await store.usage()).count);
   console.error(`${free} of ${capacity} places are free.`);
   const job: ImportJob = {
     resource,
+    store,
     read: await recordReader(resource),
     options,
     ownReferences: own,
@@ -61,16 +62,16 @@ export async function importRecords(
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt()),
     largestId: largestIdFor(config.get(resource.capacity)),
-    resumed: options.dryRun ? undefined : await unfinished(storage, options),
+    resumed: options.dryRun ? undefined : await unfinished(store, options),
   };
   const total = isFile ? await checkLines(job, free, capacity) : undefined;
-  const stored = await (isOneTransaction ? storeAtomically : storeInBatches)(storage, job, total);
+  const stored = await (isOneTransaction ? storeAtomically : storeInBatches)(job, total);
   if (options.dryRun) {
     console.error(`The input is valid: ${resource.name.counted(stored)} can be imported. Nothing is stored.`);
     return;
   }
   console.error(`Imported ${resource.name.counted(stored)}.`);
-  console.error(`The storage holds ${await contentsOf(storage)}`);
+  console.error(`The storage holds ${await contentsOf(store)}`);
 }
 
 function trialFolder(): ReturnType<typeof draftFolder> {
@@ -125,7 +126,7 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
 }
 
 /** Count and checksum of all records, as `export` prints them. */
-async function contentsOf({ store }: OpenStorage): Promise<string> {
+async function contentsOf(store: OpenRepository): Promise<string> {
   using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
   for await (const page of snapshot.records({})) summary.add(page);
@@ -134,10 +135,10 @@ async function contentsOf({ store }: OpenStorage): Promise<string> {
 
 /** The unfinished import to resume, according to the options. */
 async function unfinished(
-  { dataSource, store }: OpenStorage,
+  { name, table: { dataSource } }: OpenRepository,
   { resume, forget, ids }: ImportOptions,
 ): Promise<UnfinishedImport | undefined> {
-  const found = await findUnfinishedImport(committed(dataSource), store.name.plural);
+  const found = await findUnfinishedImport(committed(dataSource), name.plural);
   if (resume) {
     if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
     if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);

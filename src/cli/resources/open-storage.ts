@@ -15,10 +15,7 @@ import { requireDatabase } from '../sqlite-file/database-path.js';
 const TRANSACTION_TIMEOUT = 24 * 3600 * 1000;
 
 /** The repository of a resource for a command. `await using` closes its database. */
-export interface OpenStorage extends AsyncDisposable {
-  readonly dataSource: DataSource;
-  readonly store: ResourceRepository<AnyResourceEntity>;
-}
+export type OpenRepository = ResourceRepository<AnyResourceEntity> & AsyncDisposable;
 
 /** Opens the configured database without migrations. It throws a `DatabaseStartError` when it cannot be used. */
 export async function openDataSource(config: Config): Promise<DataSource & AsyncDisposable> {
@@ -29,17 +26,14 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
 }
 
 /** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
-export async function openStorage(config: Config, resource: Resource, mayMigrate = false): Promise<OpenStorage> {
+export async function openRepository(config: Config, resource: Resource, mayMigrate = false): Promise<OpenRepository> {
   const dataSource = await openConfiguredDatabase(config, mayMigrate);
   const capacity = (await configInForce(dataSource, config)).get(resource.capacity);
   const counter = new UsageCounter(resource.name.plural, capacity, resource.audited);
   if (mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
-  return {
-    dataSource,
-    store: new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.()),
-    [Symbol.asyncDispose]: () => dataSource.destroy(),
-  };
+  const store = new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.());
+  return Object.assign(store, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
 /**
