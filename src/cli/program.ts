@@ -39,7 +39,6 @@ export function program(interrupt: () => AbortSignal): Command {
 
 const CAPACITIES = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
 
-/** The examples at the end of a command's help. */
 const examples = (...calls: string[]): string => `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
 
 function addDatabaseCommands(cli: Command): void {

@@ -20,20 +20,20 @@ export function addExportCommand(cli: Command, interrupt: () => AbortSignal): vo
     .usage('<resource> [options]')
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText('after', `\n${NOTE}`)
-    .addHelpText('after', () => `Examples:\n${RESOURCES.map(exampleOf).join('\n')}`)
+    .addHelpText('after', NOTE)
     // It runs only if no command of a resource has been called.
     .action(() => void resourceNamed(command.args[0], 'export'));
   for (const resource of RESOURCES) addCommandOf(resource, command, interrupt);
 }
 
-const exampleOf = ({ name: { plural } }: Resource): string => `  ${CLI} export ${plural} --output ${plural}.ndjson`;
-
-const NOTE = `The last line on stderr has the count and a SHA-256 of the records' lines, which are equal for equal storages.
+const NOTE = `
+The last line on stderr has the count and a SHA-256 of the records' lines, which are equal for equal storages.
 If the newest records have been deleted, an export of all ends with {"lastId":<id>}. Then import never assigns an id
 again that was used before.
 While a reader of stdout stalls, the WAL of SQLite grows with the writes of the service; prefer --output.
-`;
+
+Examples:
+${RESOURCES.map(({ name: { plural } }) => `  ${CLI} export ${plural} --output ${plural}.ndjson`).join('\n')}`;
 
 function addCommandOf(resource: Resource, parent: Command, interrupt: () => AbortSignal): void {
   const { name, filters = {} } = resource;

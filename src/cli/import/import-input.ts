@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { BODY_LIMIT } from '../../http/body/body-limit.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
@@ -6,7 +7,7 @@ import { Failure } from '../command-errors.js';
 import type { OpenRepository } from '../resources/open-storage.js';
 import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
-import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
+import { type Line, linesOf, readLastIdLine } from './lines.js';
 
 type IdsOption = 'keep' | 'assign';
 
@@ -54,7 +55,6 @@ const BATCH = 1000;
 export class ImportInput {
   /** Without an option, the first line decides: `keep` if it has an id, otherwise `assign`. */
   ids?: IdsOption;
-  /** The value of the `lastId` line, if there is one. */
   lastId?: number;
   private readonly hash = createHash('sha256');
 
@@ -103,7 +103,7 @@ export class ImportInput {
       this.lastId = bytes && name.ids.next === undefined ? readLastIdLine(bytes) : undefined;
       if (this.lastId !== undefined) return this.requireIdsLeft(this.lastId);
       if (bytes === undefined) {
-        throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
+        throw new BrokenLineError(`it is longer than the ${BODY_LIMIT} bytes that ${name.indefinite} may take`);
       }
       const record = await this.job.read(bytes);
       const id = this.idFor(record.id);

@@ -8,17 +8,14 @@ export interface Line {
   readonly bytes?: Buffer;
 }
 
-/** Longest line in bytes, equal to the limit of a request body. */
-export const LINE_LIMIT = BODY_LIMIT;
-
 const NEWLINE = 0x0a;
 
 /** Splits a stream of bytes into lines. The last line needs no line end. */
 export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let rest: Buffer = Buffer.alloc(0);
-  // A line beyond the limit is not kept in memory.
-  const line = (bytes: Buffer): Line => (bytes.length > LINE_LIMIT ? { number } : { number, bytes });
+  // A line beyond the limit of a request body is not kept in memory.
+  const line = (bytes: Buffer): Line => (bytes.length > BODY_LIMIT ? { number } : { number, bytes });
   for await (const chunk of input) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
@@ -28,7 +25,7 @@ export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Lin
       rest = rest.subarray(0, 0);
       start = end + 1;
     }
-    if (rest.length <= LINE_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
+    if (rest.length <= BODY_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
   }
   number++;
   if (rest.length > 0) yield line(rest);

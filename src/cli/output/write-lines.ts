@@ -45,8 +45,14 @@ export async function writeLines(
   const path = output === undefined ? undefined : await outputFile(config, output);
   const source = [Readable.from(lines), ...(output?.endsWith('.gz') ? [createGzip()] : [])];
   try {
-    if (path === undefined) await pipeline([...source, standardOutput()], { signal });
-    else await toFile(source, path, signal);
+    if (path === undefined) {
+      await pipeline([...source, standardOutput()], { signal });
+      return true;
+    }
+    await using folder = await draftFolder(`${path}.partial-`);
+    const draft = join(folder.path, 'draft');
+    await pipeline([...source, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE })], { signal });
+    await replaceFile(draft, path);
     return true;
   } catch (error) {
     signal.throwIfAborted();
@@ -54,11 +60,4 @@ export async function writeLines(
     const rest = path === undefined ? '' : ' Nothing is left of it.';
     throw new Failure(`${output ?? 'The output'} cannot be written: ${(error as Error).message}.${rest}`, error);
   }
-}
-
-async function toFile(source: readonly Readable[], path: string, signal: AbortSignal): Promise<void> {
-  await using folder = await draftFolder(`${path}.partial-`);
-  const draft = join(folder.path, 'draft');
-  await pipeline([...source, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE })], { signal });
-  await replaceFile(draft, path);
 }

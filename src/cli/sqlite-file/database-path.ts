@@ -18,7 +18,6 @@ export function requireDatabase(config: Config): void {
   throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
 }
 
-/** Tells whether two paths are the same existing file. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
