@@ -58,7 +58,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   }
 }
 
-/** Puts a checked copy in the place of the database, which nobody else may have open, and keeps the old one beside it. */
+/** Puts a checked copy in the place of the database, which must not be in use, and keeps the old one beside it. */
 async function replaceStorage(copy: string, path: string, what: string, interrupt: AbortSignal): Promise<void> {
   // Before the lock is taken, because a signal can still be handled here.
   await sync(copy);
