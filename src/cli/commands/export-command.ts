@@ -45,10 +45,10 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);
-  const properties = Object.keys(filters).filter((property) => !own.has(flagOf(property)));
-  for (const property of properties) {
+  for (const [property, values] of Object.entries(filters)) {
+    if (own.has(flagOf(property))) continue;
     const about = `only this ${property}; repeat it for "or"`;
-    command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(filters[property]!));
+    command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(values));
   }
   command.action(async ({ output, after, limit, ...filters }: Omit<ExportOptions, 'filters'>) =>
     (await import('../export.js')).exportRecords(resource, { output, after, limit, filters }, interrupt),

@@ -86,19 +86,10 @@ function realWrite(path: string): string {
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { errors } = await checkFile(path, { thoroughly: false });
+  const { errors, isEmpty } = await checkFile(path, { thoroughly: false });
   if (errors.length === 0) return `${path} is sound (quick_check)`;
-  if (isEmpty(path)) return `${path} is empty; a start or a migration makes its tables`;
+  if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
-}
-
-function isEmpty(path: string): boolean {
-  try {
-    using database = openDatabase(path, { readonly: true });
-    return database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
-  } catch {
-    return false;
-  }
 }
 
 function requireAccess(path: string): void {
