@@ -6,7 +6,7 @@ import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-
 import { hasAuditTriggers } from '../resource/audit/audit-triggers.js';
 import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
 import { Failure, UsageError } from './command-errors.js';
-import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
+import { LineSummary, writeLines } from './output/write-lines.js';
 import { openConfiguredDatabase } from './resources/open-storage.js';
 
 /** Writes the lines of one resource, or of all, as NDJSON. */
@@ -16,7 +16,6 @@ export async function exportAudit(
   interrupt: () => AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const target = await targetOf(config, output);
   await using dataSource = await openConfiguredDatabase(config);
   const snapshot = await openSnapshot(dataSource);
   try {
@@ -26,7 +25,7 @@ export async function exportAudit(
     }
     const summary = new LineSummary();
     const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
-    if (!(await writeLines(lines, target, interrupt()))) return;
+    if (!(await writeLines(config, output, lines, interrupt()))) return;
     console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
   } finally {
     snapshot.close();
@@ -45,10 +44,7 @@ async function* linesOf(
   }
 }
 
-/**
- * Checks one snapshot of the audit trail.
- * @throws {Failure} with the first wrong line of each resource
- */
+/** Checks one snapshot of the audit trail. A `Failure` has the first wrong line of each resource. */
 export async function verifyAudit(): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);
@@ -80,61 +76,38 @@ export async function lostChains(sql: Sql, dataSource: DataSource): Promise<stri
 
 /** @returns the problem of the first wrong line */
 async function verifyChain(snapshot: Snapshot, chain: AuditChain): Promise<string | undefined> {
-  const lines = new ChainCheck();
+  let [first, last, sealed] = [0, 0, 0];
+  let hash: string | undefined;
+  // The largest sequence that a `prune` line names.
+  let pruned = 0;
   for await (const page of allLines(snapshot, chain.resource)) {
     for (const line of page) {
-      const problem = lines.add(line);
-      if (problem !== undefined) return problem;
+      const { sequence, previous } = line;
+      if (first === 0) first = sequence;
+      else if (sequence !== last + 1) return missing(last + 1, sequence - 1);
+      last = sequence;
+      if (line.operation === 'prune') pruned = Math.max(pruned, throughOf(line));
+      if (line.hash === null) continue;
+      if (sequence !== first && sealed !== sequence - 1) return `line ${Math.max(sealed + 1, first)} has lost its hash`;
+      if (line.hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash does not match`;
+      // For the first stored line, the previous line has been pruned.
+      if (previous !== (sequence === 1 ? '' : (hash ?? previous))) {
+        return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
+      }
+      sealed = sequence;
+      hash = line.hash;
     }
   }
-  const problem = lines.end(chain);
-  if (problem === undefined) console.log(`${chain.resource}: ${lines.summary}`);
-  return problem;
-}
-
-/** Checks the lines of one resource in their order. `add` and `end` return a problem. */
-class ChainCheck {
-  private first = 0;
-  private last = 0;
-  private sealed = 0;
-  private hash?: string;
-  /** The largest sequence that a `prune` line names. */
-  private pruned = 0;
-
-  get summary(): string {
-    if (this.last === 0) return 'no lines';
-    const open = this.last - this.sealed;
-    const unsealed = open === 0 ? '' : `; the last ${open} have no hash yet`;
-    return `${this.last - this.first + 1} lines from ${this.first} to ${this.last}${unsealed}, last hash ${this.hash ?? ''}`;
+  if (first > pruned + 1) return missing(pruned + 1, first - 1);
+  if (last < chain.sequence) return missing(last + 1, chain.sequence);
+  if (last > chain.sequence) return `line ${chain.sequence + 1} was added`;
+  if (sealed !== chain.sealed || (hash ?? '') !== chain.hash) {
+    return `line ${chain.sealed} is not the last line that was written`;
   }
-
-  add(line: AuditLine): string | undefined {
-    const { sequence, previous, hash } = line;
-    if (this.first === 0) this.first = sequence;
-    else if (sequence !== this.last + 1) return missing(this.last + 1, sequence - 1);
-    this.last = sequence;
-    if (line.operation === 'prune') this.pruned = Math.max(this.pruned, throughOf(line));
-    if (hash === null) return undefined;
-    if (sequence !== this.first && this.sealed !== sequence - 1) {
-      return `line ${Math.max(this.sealed + 1, this.first)} has lost its hash`;
-    }
-    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash does not match`;
-    // For the first stored line, the previous line has been pruned.
-    const expected = sequence === 1 ? '' : (this.hash ?? previous);
-    if (previous !== expected) return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
-    this.sealed = sequence;
-    this.hash = hash;
-    return undefined;
-  }
-
-  end({ sequence, sealed, hash }: AuditChain): string | undefined {
-    if (this.first > this.pruned + 1) return missing(this.pruned + 1, this.first - 1);
-    if (this.last < sequence) return missing(this.last + 1, sequence);
-    if (this.last > sequence) return `line ${sequence + 1} was added`;
-    if (this.sealed !== sealed || (this.hash ?? '') !== hash)
-      return `line ${sealed} is not the last line that was written`;
-    return undefined;
-  }
+  const unsealed = last === sealed ? '' : `; the last ${last - sealed} have no hash yet`;
+  const all = `${last - first + 1} lines from ${first} to ${last}${unsealed}, last hash ${hash ?? ''}`;
+  console.log(`${chain.resource}: ${last === 0 ? 'no lines' : all}`);
+  return undefined;
 }
 
 const missing = (from: number, to: number): string =>

@@ -52,10 +52,7 @@ function interruptSignal(): () => AbortSignal {
   };
 }
 
-/**
- * Prints an error.
- * @returns the exit code: 1 failed, 2 wrong usage, 130 and 143 interrupted
- */
+/** Prints an error, and returns the exit code: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
 function report(error: unknown, cli: Command): number {
   if (error instanceof CommanderError) {
     // commander has printed the help or the error already.

@@ -4,9 +4,9 @@ import type { Id } from '../resource/id-kinds.js';
 import type { AnyResourceEntity } from '../resource/resource-entity.js';
 import type { Resource } from '../resource/resource.js';
 import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
-import { Progress } from './output/progress.js';
-import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
-import { openStorage } from './resources/open-storage.js';
+import { progressOf } from './output/progress.js';
+import { LineSummary, writeLines } from './output/write-lines.js';
+import { openRepository } from './resources/open-storage.js';
 
 export interface ExportOptions {
   readonly output?: string;
@@ -22,12 +22,11 @@ export async function exportRecords(
   interrupt: () => AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const target = await targetOf(config, options.output);
-  await using storage = await openStorage(config, resource);
-  using snapshot = await storage.store.openSnapshot();
+  await using store = await openRepository(config, resource);
+  using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
   const lines = linesOf(resource, snapshot, options, summary);
-  if (!(await writeLines(lines, target, interrupt()))) return;
+  if (!(await writeLines(config, options.output, lines, interrupt()))) return;
   console.error(`Exported ${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`);
 }
 
@@ -41,12 +40,12 @@ async function* linesOf(
   const isFiltered = Object.keys(filters).length > 0;
   const isWhole = !isFiltered && after === undefined && limit === undefined;
   const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
-  const progress = new Progress('Exported', name.pluralText, total);
+  const progress = progressOf('Exported', name.pluralText);
   let last: Id = 0;
   for await (const page of snapshot.records({ filters, after }, limit)) {
     last = page.at(-1)!.id;
     yield summary.add(page);
-    progress.update(summary.count);
+    progress(summary.count, total);
   }
   const given = isWhole ? await snapshot.lastGivenId() : 0;
   // The import continues after this id.

@@ -11,10 +11,7 @@ export const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
 
-/**
- * Reads a file, or stdin without one, and decompresses gzip.
- * @throws {Failure} when it cannot be read
- */
+/** Reads a file, or stdin without one, and decompresses gzip. It throws a `Failure` when it cannot be read. */
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
   const name = file ?? 'stdin';
   try {
@@ -44,14 +41,14 @@ async function streamOf(file: string): Promise<Readable> {
 async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const begin = await firstBytes(chunks, GZIP.length);
+  const bytes = joined(begin, chunks);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
-    yield* joined(begin, chunks);
+    yield* bytes;
     return;
   }
   const gunzip = createGunzip({ chunkSize: CHUNK });
-  const packed = Readable.from(joined(begin, chunks), { objectMode: false });
   // The loop over the output throws its errors.
-  pipeline(packed, gunzip, { signal }).catch(() => {});
+  pipeline(Readable.from(bytes, { objectMode: false }), gunzip, { signal }).catch(() => {});
   yield* gunzip as AsyncIterable<Buffer>;
 }
 

@@ -2,9 +2,9 @@ import { Command, Option } from 'commander';
 import { CLI } from '../config/program-names.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
-import { addBackupCommand, addRestoreCommand } from './commands/backup-commands.js';
+import { addBackupCommands } from './commands/backup-commands.js';
 import { seconds } from './commands/duration.js';
-import { addExportCommand } from './commands/export-command.js';
+import { addExportCommand, OUTPUT } from './commands/export-command.js';
 import type { ImportOptions } from './import/import-input.js';
 import { NAMES, resourceNamed } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
@@ -26,12 +26,9 @@ export function program(interrupt: () => AbortSignal): Command {
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl+C, 143 by SIGTERM.');
   addExportCommand(cli, interrupt);
   addImportCommand(cli, interrupt);
-  addBackupCommand(cli, interrupt);
-  addRestoreCommand(cli, interrupt);
-  addMigrateCommand(cli);
-  addDoctorCommand(cli);
-  addTokenCommand(cli);
-  addRevokeCommand(cli);
+  addBackupCommands(cli, interrupt);
+  addDatabaseCommands(cli);
+  addTokenCommands(cli);
   addSetCommand(cli);
   addAuditCommand(cli, interrupt);
   for (const command of [cli, ...cli.commands]) {
@@ -42,10 +39,9 @@ export function program(interrupt: () => AbortSignal): Command {
 
 const CAPACITIES = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
 
-/** The examples at the end of a command's help. */
 const examples = (...calls: string[]): string => `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
 
-function addMigrateCommand(cli: Command): void {
+function addDatabaseCommands(cli: Command): void {
   cli
     .command('migrate')
     .description(
@@ -54,9 +50,6 @@ function addMigrateCommand(cli: Command): void {
     .option('--check-capacity', `change nothing, and fail, if more is stored than ${CAPACITIES} allows`)
     .addHelpText('after', examples('migrate'))
     .action(async (options: { checkCapacity?: true }) => (await import('./migrate.js')).runMigrations(options));
-}
-
-function addDoctorCommand(cli: Command): void {
   cli
     .command('doctor')
     .description('check settings, volume, database, clock, keys and certificate: a line for each, with what to do')
@@ -65,7 +58,7 @@ function addDoctorCommand(cli: Command): void {
     .action(async (options: { fix?: true }) => (await import('./doctor/doctor.js')).doctor(options));
 }
 
-function addTokenCommand(cli: Command): void {
+function addTokenCommands(cli: Command): void {
   const scopes = NAMES.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
   cli
     .command('token')
@@ -82,9 +75,6 @@ function addTokenCommand(cli: Command): void {
       examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
     )
     .action(async (options: TokenOptions) => (await import('./token.js')).printToken(options));
-}
-
-function addRevokeCommand(cli: Command): void {
   cli
     .command('revoke')
     .description('reject one token, or all tokens of a subject that were issued until now')
@@ -170,10 +160,7 @@ function addAuditCommand(cli: Command, interrupt: () => AbortSignal): void {
     .command('export')
     .description('write the lines as NDJSON, as they are at one moment')
     .argument('[resource]', 'only the lines of this resource')
-    .option(
-      '-o, --output <file>',
-      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
-    )
+    .option(...OUTPUT)
     .action(async (resource: string | undefined, { output }: { output?: string }) =>
       (await import('./audit.js')).exportAudit(resource, output, interrupt),
     );

@@ -41,10 +41,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
 }
 
-/**
- * Parses `NAME=VALUE`.
- * @throws {UsageError} for a name that cannot be set, and for a value that the start would reject
- */
+/** Parses `NAME=VALUE`. It rejects a name that cannot be set, and a value that the start would reject. */
 function parsed(config: Config, assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
@@ -77,9 +74,8 @@ function userOfMachine(): string {
 
 function print(config: Config, rows: readonly StoredSetting[]): void {
   const { config: current, stored, problems } = inForce(config, rows);
-  for (const setting of settingsInForce(current, stored)) {
-    const { name, value } = setting;
-    if (setting.stored !== undefined) console.log(describeStored(setting.stored));
+  for (const { name, value, stored: row } of settingsInForce(current, stored)) {
+    if (row !== undefined) console.log(describeStored(row));
     else console.log(`${name}${value === '' ? ' has no value' : `=${value}`}, by the environment of this command`);
   }
   for (const problem of problems) console.error(`A row of live_settings does not count: ${problem}`);

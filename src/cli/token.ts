@@ -11,11 +11,6 @@ export interface TokenOptions {
   readonly expires: number;
 }
 
-/** Sets a claim; a path such as `realm.scope` sets a nested one. */
-function claimAt(path: readonly string[], value: unknown): object {
-  return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
-}
-
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess(SETTINGS);
@@ -29,6 +24,8 @@ export async function printToken({ sub, scope, expires }: TokenOptions): Promise
       `--expires must be at most ${maxLifetime}s (JWT_MAX_LIFETIME), or the service rejects the token`,
     );
   }
+  // A path such as `realm.scope` names a nested claim.
+  const claims = scopeClaim[0]!.reduceRight<unknown>((inner, name) => ({ [name]: inner }), scope) as object;
   const jwt = new JwtService(signingOptions(config));
-  console.log(await jwt.signAsync(claimAt(scopeClaim[0]!, scope), { subject: sub, expiresIn: expires }));
+  console.log(await jwt.signAsync(claims, { subject: sub, expiresIn: expires }));
 }

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -31,6 +31,7 @@ import {
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { endedWith } from './ended-with.js';
 
 /** The id of another user, to whom only root can give files. */
 const STRANGER = 65534;
@@ -45,6 +46,12 @@ beforeEach(() => {
 const at = (...names: string[]): string => join(folder, ...names);
 const store = async (text: string): Promise<void> => {
   expect(await run(folder, ['import', 'cookies'], { input: text })).toMatchObject({ code: 0 });
+};
+/** Runs a command as another user. */
+const runAsOrdinaryUser = (args: readonly string[]): Promise<Outcome> => {
+  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
+  const command = [resolve('dist/src/cli/main.js'), ...args];
+  return outcomeOf(spawn(process.execPath, command, { cwd: folder, env, ...ORDINARY_USER }));
 };
 const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
 
@@ -93,10 +100,8 @@ describe('the target of export and backup', () => {
     expect(await run(folder, [...args, at('old')])).toMatchObject({ code: 0 });
     expect([lstatSync(at('old')).isSymbolicLink(), readlinkSync(at('old'))]).toEqual([true, 'folder/old']);
     expectCookies(name, readFileSync(at('elsewhere/old')));
-    expect(await run(folder, [...args, at('new')])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('new is a link to a missing file; name the file itself'),
-    });
+    const dangling = await run(folder, [...args, at('new')]);
+    expect(dangling).toMatchObject(endedWith(2, 'new is a link to a missing file; name the file itself'));
     expect(readdirSync(at('elsewhere'))).toEqual(['old']);
     expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
   });
@@ -124,10 +129,7 @@ describe('the target of export and backup', () => {
       const { code, stderr } = await run(folder, [...args, at(output)]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(/is the database itself|belongs to the database/)]);
     }
-    expect(await run(folder, [...args, folder])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('a folder'),
-    });
+    expect(await run(folder, [...args, folder])).toMatchObject(endedWith(2, 'a folder'));
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 });
@@ -147,9 +149,8 @@ describe('restore', () => {
 
   it('reads a pipe, and rejects one that ends too early', async () => {
     const backup = readFileSync(at('backup.sqlite'));
-    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) })).toMatchObject({
-      code: 1,
-    });
+    const cut = await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) });
+    expect(cut).toMatchObject({ code: 1 });
     await store(lines(1, 4));
     expect(await run(folder, ['restore', '/dev/stdin'], { input: backup })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
@@ -166,29 +167,12 @@ describe('restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  /** Runs a command as another user, who owns the folder. */
-  const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
-    const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
-      cwd: folder,
-      uid,
-      env: {
-        PATH: process.env['PATH'],
-        DATABASE_URL: `sqlite:${at('cookies.sqlite')}`,
-        NODE_ENV: 'production',
-        JWT_SECRET: 'x'.repeat(16) + 'secret-of-a-test',
-      },
-    });
-    return outcomeOf(child);
-  };
-
   asRoot('names a user who cannot read the backup', async () => {
     chmodSync(folder, 0o777);
     chmodSync(at('backup.sqlite'), 0o600);
-    const unreadable = await runAs(STRANGER, ['restore', '--verify', 'backup.sqlite']);
-    expect(unreadable).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/backup\.sqlite cannot be read: permission denied .*this process runs as 65534/),
-    });
+    expect(await runAsOrdinaryUser(['restore', '--verify', 'backup.sqlite'])).toMatchObject(
+      endedWith(1, /backup\.sqlite cannot be read: permission denied .*this process runs as 65534/),
+    );
   });
 
   asRoot('as root gives the restored database the owner and mode of the old one', async () => {
@@ -238,16 +222,9 @@ describe('commands that root runs beside a service of another user', () => {
 asRoot('backup names the owners of a database that its user may not read', async () => {
   folder = await folderWith(lines(2));
   chmodSync(folder, 0o777);
-  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
-  const args = [resolve('dist/src/cli/main.js'), 'backup', at('backup.sqlite')];
-  const { status, stderr } = spawnSync(process.execPath, args, {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-    ...ORDINARY_USER,
-  });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/no new backup: .*cookies\.sqlite is of 0:0 with mode 600; this process runs as 65534:65534/);
+  expect(await runAsOrdinaryUser(['backup', at('backup.sqlite')])).toMatchObject(
+    endedWith(1, /no new backup: .*cookies\.sqlite is of 0:0 with mode 600; this process runs as 65534:65534/),
+  );
 });
 
 describe('an import after a move', () => {
@@ -277,11 +254,8 @@ describe('an import after a move', () => {
     await store('{"lastId":9}\n');
     expect((await run(folder, ['export', 'cookies'])).stdout).toBe('{"lastId":9}\n');
     mkdirSync(at('new'));
-    expect(
-      await run(at('new'), ['import', 'cookies', '--ids', 'assign'], { input: `${lines(1, 7)}{"lastId":9}` }),
-    ).toMatchObject({
-      code: 0,
-    });
+    const input = `${lines(1, 7)}{"lastId":9}`;
+    expect(await run(at('new'), ['import', 'cookies', '--ids', 'assign'], { input })).toMatchObject({ code: 0 });
     expect(await nextId()).toBe(2);
   });
 
@@ -291,10 +265,7 @@ describe('an import after a move', () => {
       ['{"lastId":9007199254740992}\n', 'Line 1 is wrong'],
       ['{"lastId":"9"}\n', 'Line 1 is wrong'],
     ] as const) {
-      expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining(reason),
-      });
+      expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject(endedWith(1, reason));
     }
   });
 
@@ -321,26 +292,23 @@ describe('import of a gzip file', () => {
   it('reports a file that ends too early, and stores nothing of it', async () => {
     const whole = gzipSync(lines(500));
     writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
-    const { code, stderr } = await run(folder, ['import', 'cookies', 'in.ndjson.gz']);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/in\.ndjson\.gz cannot be read: unexpected end of file/)]);
+    const cut = await run(folder, ['import', 'cookies', 'in.ndjson.gz']);
+    expect(cut).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: unexpected end of file'));
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
     expect(existsSync(at('in.ndjson.gz'))).toBe(true);
   });
 
   it('reads the packed output of export, and continues after an interrupt', async () => {
     await store(lines(1500));
-    const { code, stderr } = await run(folder, ['export', 'cookies', '--output', 'out.ndjson.gz']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Exported 1500 cookies, sha256 ') });
+    const exported = await run(folder, ['export', 'cookies', '--output', 'out.ndjson.gz']);
+    expect(exported).toMatchObject(endedWith(0, 'Exported 1500 cookies, sha256 '));
     expect(gunzipSync(readFileSync(at('out.ndjson.gz'))).toString()).toBe(lines(1500));
     expect(remains()).toEqual([]);
     mkdirSync(at('new'));
     const inNew = (...args: string[]) => run(at('new'), ['import', 'cookies', ...args]);
     const broken = lines(1200) + line({ id: 1201, size: 'tiny' });
     expect(await run(at('new'), ['import', 'cookies'], { input: gzipSync(broken) })).toMatchObject({ code: 1 });
-    expect(await inNew('--resume', at('out.ndjson.gz'))).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('Imported 500 cookies'),
-    });
+    expect(await inNew('--resume', at('out.ndjson.gz'))).toMatchObject(endedWith(0, 'Imported 500 cookies'));
     expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(lines(1500));
   });
 });

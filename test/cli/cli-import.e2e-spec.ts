@@ -75,11 +75,9 @@ describe('cli import', () => {
   });
 
   it('ends at the first broken line of stdin, and keeps the records stored before', async () => {
-    const { code, stderr } = await run(folder, ['import', 'cookies'], {
-      input: lines(1500) + line({ id: 1501, size: 'tiny' }),
-    });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
+    const input = lines(1500) + line({ id: 1501, size: 'tiny' });
+    const stored = endedWith(1, /Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
+    expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject(stored);
     expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
     const mended = await run(folder, ['import', 'cookies', '--resume'], { input: lines(1501) });
     expect(mended).toMatchObject(endedWith(0, 'Imported 501 cookies'));
@@ -137,11 +135,8 @@ describe('cli import', () => {
   it('names the line whose id the storage has, and stores nothing', async () => {
     await importFile(lines(3));
     for (const input of [undefined, lines(3, 3)]) {
-      const { code, stderr } = input
-        ? await run(folder, ['import', 'cookies'], { input })
-        : await importFile(lines(3, 3));
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/Line 1 is wrong: another record has the same "id"/);
+      const imported = input ? run(folder, ['import', 'cookies'], { input }) : importFile(lines(3, 3));
+      expect(await imported).toMatchObject(endedWith(1, 'Line 1 is wrong: another record has the same "id"'));
     }
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
@@ -173,14 +168,14 @@ describe('cli import', () => {
     const valid = await importFile(lines(3, 4), ['--dry-run'], { TMPDIR });
     writer.exec('ROLLBACK');
     expect(readdirSync(TMPDIR)).toEqual([]);
-    expect(valid).toMatchObject({ code: 0, stderr: expect.stringContaining('9997 of 10000 places are free.') });
-    expect(valid.stderr).toContain('The input is valid: 3 cookies can be imported. Nothing is stored.');
+    expect(valid).toMatchObject(endedWith(0, 'The input is valid: 3 cookies can be imported. Nothing is stored.'));
+    expect(valid.stderr).toContain('9997 of 10000 places are free.');
     for (const [text, number] of [
       [lines(3, 3), 1],
       [lines(1500, 4) + line({ id: 5 }), 1501],
     ] as const) {
-      const stderr = expect.stringContaining(`Line ${number} is wrong: another record has the same "id"`);
-      expect(await importFile(text, ['--dry-run'])).toMatchObject({ code: 1, stderr });
+      const message = `Line ${number} is wrong: another record has the same "id"`;
+      expect(await importFile(text, ['--dry-run'])).toMatchObject(endedWith(1, message));
     }
     expect(await run(folder, ['import', 'cookies', '--dry-run'], { input: GOOD })).toMatchObject({ code: 2 });
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
@@ -215,8 +210,7 @@ describe('cli import', () => {
   it('fills the storage to its last place from stdin, and continues when there is more room', async () => {
     const input = lines(2000);
     const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
-    expect(full.code).toBe(1);
-    expect(full.stderr).toMatch(/Line 1235 cannot be stored.*The first 1234 lines are stored/s);
+    expect(full).toMatchObject(endedWith(1, /Line 1235 cannot be stored.*The first 1234 lines are stored/s));
     expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
     const again = await run(folder, ['import', 'cookies', '--resume'], { input });
     expect(again).toMatchObject(endedWith(0, 'Imported 766 cookies'));
@@ -278,7 +272,7 @@ describe('cli import', () => {
           [['--ids', 'keep'], text, 2, 'The import was begun with --ids assign'],
         ] as const) {
           const other = await run(folder, ['import', 'cookies', '--resume', ...args], { input });
-          expect(other).toMatchObject({ code, stderr: expect.stringContaining(message) });
+          expect(other).toMatchObject(endedWith(code, message));
           expect(countsOf(folder)).toEqual({ count, used });
         }
 

@@ -21,8 +21,8 @@ import { endedWith } from './ended-with.js';
 const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
 type Case = ReturnType<typeof replacing>;
 
-const EXPORT = replacing(['export', 'cookies', '--output', 'out.ndjson'], 'out.ndjson', 'out.ndjson.partial');
-const BACKUP = replacing(['backup', 'backup.sqlite'], 'backup.sqlite', 'backup.sqlite.partial');
+const EXPORT = replacing(['export', 'cookies', '--output', 'out.ndjson'], 'out.ndjson', 'draft');
+const BACKUP = replacing(['backup', 'backup.sqlite'], 'backup.sqlite', 'draft.sqlite');
 const RESTORE = replacing(['restore', 'backup.sqlite'], 'cookies.sqlite', 'draft.sqlite');
 const CASES = [EXPORT, BACKUP, RESTORE];
 

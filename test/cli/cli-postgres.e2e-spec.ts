@@ -4,6 +4,7 @@ import { lines, line, outcomeOf, run, startCommand } from '../support/command.js
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
+import { endedWith } from './ended-with.js';
 
 const CAPACITY = { COOKIES_CAPACITY: '100000' };
 
@@ -52,9 +53,9 @@ describePostgres('the command line and PostgreSQL', () => {
     await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT 0`));
     const environment = { DATABASE_URL: full.href, DATABASE_BUSY_TIMEOUT: '500' };
     const child = startCommand(folder, ['migrate'], environment);
-    const { code, stderr } = await outcomeOf(child);
+    const outcome = await outcomeOf(child);
     await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
-    expect([code, stderr]).toEqual([1, expect.stringContaining('too many connections for role')]);
+    expect(outcome).toMatchObject(endedWith(1, 'too many connections for role'));
   });
 
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
@@ -107,9 +108,7 @@ describePostgres('the command line and PostgreSQL', () => {
     await onPostgres(['import', 'cookies'], line({ id: 3 }));
     const file = `${folder}/lines.ndjson`;
     writeFileSync(file, lines(3));
-    const { code, stderr } = await onPostgres(['import', 'cookies', '--atomic', file]);
-    expect(code).toBe(1);
-    expect(stderr).toContain('3');
+    expect(await onPostgres(['import', 'cookies', '--atomic', file])).toMatchObject(endedWith(1, 'Line 3 is wrong'));
     expect(await stored()).toMatchObject({ used: 1, count: 1 });
   });
 
@@ -117,9 +116,7 @@ describePostgres('the command line and PostgreSQL', () => {
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
   ])('leaves %s to %s', async (command, program) => {
-    const { code, stderr } = await onPostgres([command, 'file.sqlite']);
-    expect(code).toBe(1);
-    expect(stderr).toContain(program);
+    expect(await onPostgres([command, 'file.sqlite'])).toMatchObject(endedWith(1, program));
   });
 
   it('is checked by doctor, which reports the problem but never the password', async () => {
@@ -127,11 +124,8 @@ describePostgres('the command line and PostgreSQL', () => {
     const sound = await onPostgres(['doctor']);
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });
     await onServer(url, (client) => client.query(`UPDATE storage SET used = 4 WHERE resource = 'cookies'`));
-    const wrong = await onPostgres(['doctor']);
-    expect(wrong).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/FAIL +counter +it says 4, and there are 3/),
-    });
+    const stdout = expect.stringMatching(/FAIL +counter +it says 4, and there are 3/);
+    expect(await onPostgres(['doctor'])).toMatchObject({ code: 1, stdout });
     const { password } = new URL(url);
     const away = new URL(url);
     away.port = '1';

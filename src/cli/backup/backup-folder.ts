@@ -17,14 +17,15 @@ import { checkCopy } from './check-copy.js';
 import { pack } from './pack.js';
 import { type Keep, supersededBackups } from './retention.js';
 
-interface BackupFolder {
-  readonly path: string;
+export interface FolderOptions {
+  /** The folder. */
+  readonly to: string;
+  /** Seconds between the starts of two backups; absent for a single backup. */
+  readonly every?: number;
   /** The older backups to keep after a new one; default: all of them. */
   readonly keep?: Keep;
-  /** Validates every record of a new backup, as a restore does. */
-  readonly recordCheck: boolean;
-  /** Packs a new backup with gzip. */
-  readonly gzip: boolean;
+  readonly skipRecordCheck?: true;
+  readonly gzip?: true;
 }
 
 /** Milliseconds; a timer of Node cannot be longer than 24 days. */
@@ -32,19 +33,19 @@ const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
 
 /**
  * Makes one backup in a folder, or one after the other until the interrupt.
- * @param every milliseconds between the starts of two backups
  * @throws {Failure} when the last backup failed
  */
-export async function backupInto(folder: BackupFolder, every: number | undefined, signal: AbortSignal): Promise<void> {
+export async function backupInto(options: FolderOptions, signal: AbortSignal): Promise<void> {
+  const { every } = options;
   const config = loadConfigFromProcess(SETTINGS);
   const database = requireSqlite(config, 'backup');
-  if (every === undefined) return console.error(await addBackup(folder, database, config, signal));
+  if (every === undefined) return console.error(await addBackup(options, database, config, signal));
   let failure: Error | undefined;
   while (!signal.aborted) {
     // By the monotonic clock, so that a change of the system time has no effect.
-    const next = performance.now() + every;
+    const next = performance.now() + every * 1000;
     try {
-      console.error(await addBackup(folder, database, config, signal));
+      console.error(await addBackup(options, database, config, signal));
       failure = undefined;
     } catch (error) {
       // An interrupted attempt has not failed.
@@ -64,31 +65,35 @@ export async function backupInto(folder: BackupFolder, every: number | undefined
  * @returns a line for the operator
  */
 async function addBackup(
-  folder: BackupFolder,
+  { to, keep, gzip, skipRecordCheck }: FolderOptions,
   database: string,
   config: Config,
   interrupt: AbortSignal,
 ): Promise<string> {
   requireDatabase(config);
-  await requireFolder(folder.path);
+  const found = await stat(to).catch(() => undefined);
+  if (!found?.isDirectory()) {
+    // It is not made: it may be the mount point of a disk.
+    throw new Failure(`There is no new backup: ${to} is no folder. Make it, or mount its disk.`);
+  }
   let drafts: Awaited<ReturnType<typeof draftFolder>> | undefined;
   try {
-    drafts = await draftFolder(join(folder.path, `.${SERVICE_NAME}-backup-`));
+    drafts = await draftFolder(join(to, `.${SERVICE_NAME}-backup-`));
     const time = Date.now();
     const draft = join(drafts.path, 'draft.sqlite');
     await copyDatabase(database, draft, interrupt);
     const trial = join(drafts.path, 'trial.sqlite');
     await copyDatabase(draft, trial, interrupt);
-    const { recordCheck } = folder;
-    const { counts } = await checkCopy(trial, { file: `A new backup of ${database}`, recordCheck }, config, interrupt);
+    const backup = { file: `A new backup of ${database}`, skipRecordCheck };
+    const { counts } = await checkCopy(trial, backup, config, interrupt);
     interrupt.throwIfAborted();
-    const copied = folder.gzip ? await pack(draft, interrupt) : draft;
+    const copied = gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
     giveToFolderOwner(copied, drafts.path);
     await sync(copied);
-    const path = await publish(copied, folder, time);
+    const path = await publish(copied, to, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
-    const removed = await removeSuperseded(folder).catch((error: Error) => {
+    const removed = await removeSuperseded(to, keep).catch((error: Error) => {
       throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
     });
     return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
@@ -96,8 +101,8 @@ async function addBackup(
     interrupt.throwIfAborted();
     if (error instanceof Failure) throw error;
     // SQLite reports a full volume as "disk I/O error", too.
-    const { bavail, bsize } = await statfs(folder.path);
-    const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
+    const { bavail, bsize } = await statfs(to);
+    const space = `${bavail * bsize} bytes are free on the volume of ${to}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
     // After the free space is read, which the drafts have taken.
@@ -105,15 +110,9 @@ async function addBackup(
   }
 }
 
-/** Rejects a missing folder and does not make it: it may be the mount point of a disk. */
-async function requireFolder(path: string): Promise<void> {
-  if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
-  throw new Failure(`There is no new backup: ${path} is no folder. Make it, or mount its disk.`);
-}
-
 /** Gives a draft the first free name from `time` on. @returns the path */
-async function publish(draft: string, folder: BackupFolder, time: number): Promise<string> {
-  const path = join(folder.path, backupName(time) + (folder.gzip ? '.gz' : ''));
+async function publish(draft: string, folder: string, time: number): Promise<string> {
+  const path = join(folder, backupName(time) + (draft.endsWith('.gz') ? '.gz' : ''));
   if (existsSync(path)) return publish(draft, folder, time + 1000);
   await rename(draft, path);
   await syncName(path);
@@ -121,9 +120,9 @@ async function publish(draft: string, folder: BackupFolder, time: number): Promi
 }
 
 /** @returns the number of removed backups */
-async function removeSuperseded({ path, keep }: BackupFolder): Promise<number> {
+async function removeSuperseded(folder: string, keep: Keep | undefined): Promise<number> {
   if (keep === undefined) return 0;
-  const superseded = supersededBackups(await backupsIn(path), keep, Date.now());
-  for (const { name } of superseded) await rm(join(path, name), { force: true });
+  const superseded = supersededBackups(await backupsIn(folder), keep, Date.now());
+  for (const { name } of superseded) await rm(join(folder, name), { force: true });
   return superseded.length;
 }

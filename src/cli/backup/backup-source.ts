@@ -61,7 +61,6 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, to: string)
   }
 }
 
-/** Writes a new file that only the current user can read. */
 async function writePrivately(bytes: AsyncIterable<Buffer>, to: string, signal: AbortSignal): Promise<void> {
   await pipeline(bytes, createWriteStream(to, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
 }

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
-import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from '../output/destination.js';
@@ -13,7 +12,8 @@ import { replaceFile } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
+import { checkFile } from '../sqlite-file/file-check.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { pack } from './pack.js';
 import { differencesFromFresh } from './schema-check.js';
 
@@ -23,9 +23,19 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   requireDatabase(config);
   const target = await outputFile(config, file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
-  const draft = `${target ?? path}.partial-${process.pid}`;
+  const place = `${target ?? path}.partial-`;
   try {
-    const counts = await makeDraft(config, path, draft, interrupt);
+    await using folder = await draftFolder(place);
+    const draft = join(folder.path, 'draft.sqlite');
+    await copyDatabase(path, draft, interrupt);
+    const { errors, drifts, counts, migrations } = await checkFile(draft);
+    if (drifts.length > 0) {
+      throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
+    }
+    if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
+    const differences = await differencesFromFresh(draft, migrations, config);
+    if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
+    interrupt.throwIfAborted();
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
     if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
@@ -33,30 +43,8 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     interrupt.throwIfAborted();
-    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
-    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
+    const isDenied = /^(SQLITE_(READONLY|CANTOPEN)|EACCES$)/.test((error as NodeJS.ErrnoException).code ?? '');
+    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(place)])])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
-  } finally {
-    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
-      await rm(leftover, { force: true }).catch(() => {});
   }
-}
-
-/** @returns how many records of each resource the copy has */
-async function makeDraft(
-  config: Config,
-  path: string,
-  draft: string,
-  interrupt: AbortSignal,
-): Promise<FileReport['counts']> {
-  await copyDatabase(path, draft, interrupt);
-  const { errors, drifts, counts, migrations } = await checkFile(draft);
-  if (drifts.length > 0) {
-    throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
-  }
-  if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
-  const differences = await differencesFromFresh(draft, migrations, config);
-  if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
-  interrupt.throwIfAborted();
-  return counts;
 }

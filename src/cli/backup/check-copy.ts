@@ -6,8 +6,8 @@ import { wholeArray } from '../../resource/lists/json-array.js';
 import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-entity.js';
 import type { JsonPage } from '../../resource/store/resource-snapshot.js';
 import { Failure } from '../command-errors.js';
-import { Progress } from '../output/progress.js';
-import { openStorage } from '../resources/open-storage.js';
+import { progressOf } from '../output/progress.js';
+import { openRepository } from '../resources/open-storage.js';
 import { BrokenLineError, recordReader } from '../resources/record-lines.js';
 import { atPath } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -16,13 +16,12 @@ import { differencesFromFresh, dropRecreatedParts } from './schema-check.js';
 /**
  * Checks pages, counters, ids, schema and records of a copy, and makes it ready to be the database.
  * @param file names the backup in messages
- * @param recordCheck validates every record with its DTO class, as an import does; without it a check is faster
  * @returns the records of each resource, and the migrations that the next start will run
  * @throws {Failure} with the reason why the backup cannot be restored
  */
 export async function checkCopy(
   copy: string,
-  { file, recordCheck }: { readonly file: string; readonly recordCheck: boolean },
+  { file, skipRecordCheck }: { readonly file: string; readonly skipRecordCheck?: true },
   config: Config,
   interrupt: AbortSignal,
 ) {
@@ -32,7 +31,7 @@ export async function checkCopy(
   if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
   interrupt.throwIfAborted();
   dropRecreatedParts(copy);
-  if (recordCheck) {
+  if (!skipRecordCheck) {
     await requireValidRecords(file, atPath(config, copy), interrupt).catch((error: unknown) => {
       // SQLite stores a BLOB in any column, and its JSON functions reject it.
       throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
@@ -41,17 +40,14 @@ export async function checkCopy(
   return { counts, pending };
 }
 
-/**
- * @param copy the configuration with the copy as the database
- * @throws {Failure} naming the first invalid record
- */
+/** Validates each record as an import does. A `Failure` names the first invalid one. */
 async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
-    await using storage = await openStorage(copy, resource, true);
+    await using store = await openRepository(copy, resource, true);
     const read = await recordReader(resource);
-    using snapshot = await storage.store.openSnapshot();
+    using snapshot = await store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    const progress = new Progress('Checked', pluralText);
+    const progress = progressOf('Checked', pluralText);
     let checked = 0;
     for await (const page of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();
@@ -64,7 +60,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
         });
       }
       checked += records.length;
-      progress.update(checked);
+      progress(checked);
     }
     if (checked < snapshot.usage.count)
       throw unreadable(file, plural, 'some have values that do not fit their columns');
@@ -74,7 +70,6 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
 /**
  * The records of a page, as clients would get them. The JSON may be invalid: SQLite stores texts that are not UTF-8,
  * and any text in the columns of numbers and dates.
- * @throws {Failure}
  */
 function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<AnyResourceEntity>[] {
   const json = wholeArray(page.chunks);

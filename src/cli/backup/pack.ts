@@ -5,10 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 
-/**
- * Packs a file with gzip and removes it. The packed file is read again as a check, because the disk may be bad.
- * @returns the path of the packed file
- */
+/** Packs a file, removes it, and returns the packed one, which is read again as a check: the disk may be bad. */
 export async function pack(file: string, signal: AbortSignal): Promise<string> {
   const packed = `${file}.gz`;
   const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });

@@ -28,7 +28,7 @@ export interface RestoreOptions {
 
 /** @throws {Failure} with the reason why the backup cannot be restored */
 export async function restore(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
-  const { verify, skipRecordCheck = false } = options;
+  const { verify, skipRecordCheck } = options;
   const config = loadConfigFromProcess(SETTINGS);
   // A symbolic link to the database remains a link.
   const path = await resolveLinks(requireSqlite(config, 'restore'));
@@ -39,7 +39,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     await using folder = await draftFolder(place);
     const copy = join(folder.path, 'draft.sqlite');
     await receiveBackup(file, copy, interrupt);
-    const { counts, pending } = await checkCopy(copy, { file, recordCheck: !skipRecordCheck }, config, interrupt);
+    const { counts, pending } = await checkCopy(copy, { file, skipRecordCheck }, config, interrupt);
     const records = countedRecords(counts);
     if (verify) console.error(`${file} can be restored: it holds ${records}. Nothing was changed.`);
     else await replaceStorage(copy, path, `${records} from ${file}`, interrupt);
@@ -58,10 +58,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   }
 }
 
-/**
- * Puts a checked copy in the place of the database, and keeps the old database beside it.
- * @throws {Failure} when another process has the database open
- */
+/** Puts a checked copy in the place of the database, which must not be in use, and keeps the old one beside it. */
 async function replaceStorage(copy: string, path: string, what: string, interrupt: AbortSignal): Promise<void> {
   // Before the lock is taken, because a signal can still be handled here.
   await sync(copy);
@@ -70,10 +67,14 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
   using _lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   try {
-    await keepAside(path, aside);
+    await moveLeftovers(path, aside);
+    // With a second name, a complete database has the first one at every moment. Some file systems have no hard links.
+    if (existsSync(path)) await link(path, aside).catch(() => copyFile(path, aside));
     await replaceFile(copy, path);
   } catch (error) {
-    await takeBack(path, aside);
+    await moveLeftovers(aside, path);
+    // With two names, a database would get two WAL files.
+    await rm(aside, { force: true });
     throw error;
   }
   console.error(`Restored ${what} to ${path}, under a new epoch: older ETags are no longer valid.`);
@@ -82,11 +83,7 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
 
 const NO_LOCK: Disposable = { [Symbol.dispose]: () => {} };
 
-/**
- * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
- * @returns the lock, which `using` releases
- * @throws {Failure} when another process has the file open
- */
+/** Locks a database file against all other processes until `using` releases the lock, and folds its WAL into it. */
 function acquireExclusiveLock(path: string): Disposable {
   const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
@@ -106,20 +103,9 @@ function acquireExclusiveLock(path: string): Disposable {
   }
 }
 
-/** Gives the old database a second name, so that a complete database has the first name at every moment. */
-async function keepAside(path: string, aside: string): Promise<void> {
-  // These files exist only beside a damaged database, or when the database alone was removed.
+/** Renames files that exist only beside a damaged database, or when the database alone was removed. */
+async function moveLeftovers(from: string, to: string): Promise<void> {
   for (const suffix of LEFTOVERS) {
-    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
+    if (existsSync(from + suffix)) await rename(from + suffix, to + suffix);
   }
-  // Some file systems have no hard links.
-  if (existsSync(path)) await link(path, aside).catch(() => copyFile(path, aside));
-}
-
-/** Undoes `keepAside`: with two names, a database would get two WAL files. */
-async function takeBack(path: string, aside: string): Promise<void> {
-  for (const suffix of LEFTOVERS) {
-    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
-  }
-  await rm(aside, { force: true });
 }

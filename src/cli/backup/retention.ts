@@ -16,10 +16,7 @@ type Unit = keyof typeof PERIODS;
 /** For how many hours, days and weeks one backup each is kept. */
 export type Keep = ReadonlyMap<Unit, number>;
 
-/**
- * Parses `24h,7d,4w`.
- * @throws {InvalidArgumentError}
- */
+/** Parses `24h,7d,4w`. */
 export function parseKeep(text: string): Keep {
   const keep = new Map<Unit, number>();
   for (const part of text.split(',')) {

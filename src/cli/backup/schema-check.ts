@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
@@ -6,7 +5,7 @@ import { RESOURCES } from '../../features.js';
 import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { openDataSource } from '../resources/open-storage.js';
-import { atPath, BESIDE } from '../sqlite-file/database-path.js';
+import { atPath } from '../sqlite-file/database-path.js';
 
 /** Tables that Litestream adds to a database that it replicates. */
 const LITESTREAM = ['_litestream_lock', '_litestream_seq'];
@@ -16,7 +15,7 @@ const triggers = (): string[] =>
 
 /**
  * Compares the schema of a copy with the schema of a new database after the same migrations, because an additional
- * trigger would run. It ignores the parts that `dropRecreatedParts` drops.
+ * trigger would run. It ignores the parts that `dropRecreatedParts` drops. The new database stays beside the copy.
  * @returns one line for each difference
  */
 export async function differencesFromFresh(
@@ -25,16 +24,12 @@ export async function differencesFromFresh(
   config: Config,
 ): Promise<string[]> {
   const path = `${copy}-fresh`;
-  try {
-    await using dataSource = await openDataSource(atPath(config, path));
-    const executed = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
-    Object.assign(dataSource, { migrations: executed });
-    await migrate(dataSource);
-    const recreated = [...LITESTREAM.map((name) => `table ${name}`), ...triggers().map((name) => `trigger ${name}`)];
-    return schemaDifferences(copy, path, recreated);
-  } finally {
-    for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
-  }
+  await using dataSource = await openDataSource(atPath(config, path));
+  const executed = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
+  Object.assign(dataSource, { migrations: executed });
+  await migrate(dataSource);
+  const recreated = [...LITESTREAM.map((name) => `table ${name}`), ...triggers().map((name) => `trigger ${name}`)];
+  return schemaDifferences(copy, path, recreated);
 }
 
 /**
@@ -52,11 +47,7 @@ export function dropRecreatedParts(path: string): void {
   for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
-/**
- * Compares tables, indices, triggers and views of two files.
- * @param ignored objects that are not compared, by kind and name, such as `trigger orders_insert`
- * @returns one line for each difference
- */
+/** Compares tables, indices, triggers and views of two files, except for those in `ignored`, by kind and name. */
 function schemaDifferences(path: string, fresh: string, ignored: readonly string[]): string[] {
   const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
   for (const name of ignored) for (const schema of [found, expected]) schema.delete(name);

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
+import type { FolderOptions } from '../backup/backup-folder.js';
 import type { RestoreOptions } from '../backup/restore.js';
-import { type Keep, parseKeep } from '../backup/retention.js';
+import { parseKeep } from '../backup/retention.js';
 import { UsageError } from '../command-errors.js';
 import { seconds } from './duration.js';
 
@@ -18,16 +19,18 @@ Examples:
   ${CLI} backup --to /backups --keep 24h,7d,4w
   ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h --gzip`;
 
-interface BackupOptions {
-  readonly to?: string;
-  /** Seconds. */
-  readonly every?: number;
-  readonly keep?: Keep;
-  readonly skipRecordCheck?: true;
-  readonly gzip?: true;
-}
+const RESTORE_NOTE = `
+Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
+or that has a record which no request could have stored. The old database stays beside the new one. Until the last step,
+which is one rename, the storage is as it was.
+--verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
 
-export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): void {
+Examples:
+  ${CLI} restore /backups/${SERVICE_NAME}.sqlite
+  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
+  ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
+
+export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('backup')
     .description('copy the SQLite database, as it is at one moment, into one file, while the service runs')
@@ -50,37 +53,19 @@ export function addBackupCommand(cli: Command, interrupt: () => AbortSignal): vo
     .option('--gzip', 'with --to: pack the backup with gzip')
     .option(SKIP[0], `with --to: ${SKIP[1]}`)
     .addHelpText('after', BACKUP_NOTE)
-    .action(async (file: string | undefined, options: BackupOptions) => {
-      const { to, every, keep, skipRecordCheck, gzip = false } = options;
+    .action(async (file: string | undefined, options: Partial<FolderOptions>) => {
+      const { to } = options;
       if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
       if (file === undefined) {
-        const { backupInto } = await import('../backup/backup-folder.js');
-        const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
-        return backupInto(folder, every && every * 1000, interrupt());
+        return (await import('../backup/backup-folder.js')).backupInto({ ...options, to: to! }, interrupt());
       }
-      const [wrong] = Object.keys(options);
-      if (wrong !== undefined) {
+      if (Object.keys(options).length > 0) {
         throw new UsageError(
           `Name the file ${file}, or a folder with --to and its options. A file whose name ends in .gz is packed.`,
         );
       }
-      const { backup } = await import('../backup/backup.js');
-      return backup(file, interrupt());
+      return (await import('../backup/backup.js')).backup(file, interrupt());
     });
-}
-
-const RESTORE_NOTE = `
-Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
-or that has a record which no request could have stored. The old database stays beside the new one. Until the last step,
-which is one rename, the storage is as it was.
---verify restores into a temporary folder (TMPDIR), which needs space for a copy. The service may run meanwhile.
-
-Examples:
-  ${CLI} restore /backups/${SERVICE_NAME}.sqlite
-  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
-  ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
-
-export function addRestoreCommand(cli: Command, interrupt: () => AbortSignal): void {
   cli
     .command('restore')
     .description('replace the SQLite database by a backup; the service must be stopped')

@@ -7,6 +7,11 @@ import type { Resource, ResourceName } from '../../resource/resource.js';
 import type { ExportOptions } from '../export.js';
 import { resourceNamed } from '../resources/resources.js';
 
+export const OUTPUT = [
+  '-o, --output <file>',
+  'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
+] as const;
+
 /** Adds `export`, with a command for each resource, whose options are the filters of the resource. */
 export function addExportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const command = cli
@@ -15,20 +20,20 @@ export function addExportCommand(cli: Command, interrupt: () => AbortSignal): vo
     .usage('<resource> [options]')
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText('after', `\n${NOTE}`)
-    .addHelpText('after', () => `Examples:\n${RESOURCES.map(exampleOf).join('\n')}`)
+    .addHelpText('after', NOTE)
     // It runs only if no command of a resource has been called.
     .action(() => void resourceNamed(command.args[0], 'export'));
   for (const resource of RESOURCES) addCommandOf(resource, command, interrupt);
 }
 
-const exampleOf = ({ name: { plural } }: Resource): string => `  ${CLI} export ${plural} --output ${plural}.ndjson`;
-
-const NOTE = `The last line on stderr has the count and a SHA-256 of the records' lines, which are equal for equal storages.
+const NOTE = `
+The last line on stderr has the count and a SHA-256 of the records' lines, which are equal for equal storages.
 If the newest records have been deleted, an export of all ends with {"lastId":<id>}. Then import never assigns an id
 again that was used before.
 While a reader of stdout stalls, the WAL of SQLite grows with the writes of the service; prefer --output.
-`;
+
+Examples:
+${RESOURCES.map(({ name: { plural } }) => `  ${CLI} export ${plural} --output ${plural}.ndjson`).join('\n')}`;
 
 function addCommandOf(resource: Resource, parent: Command, interrupt: () => AbortSignal): void {
   const { name, filters = {} } = resource;
@@ -36,17 +41,14 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
     .command(name.plural)
     .description(`write ${name.pluralText}`)
     .allowExcessArguments(false)
-    .option(
-      '-o, --output <file>',
-      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
-    )
+    .option(...OUTPUT)
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);
-  const properties = Object.keys(filters).filter((property) => !own.has(flagOf(property)));
-  for (const property of properties) {
+  for (const [property, values] of Object.entries(filters)) {
+    if (own.has(flagOf(property))) continue;
     const about = `only this ${property}; repeat it for "or"`;
-    command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(filters[property]!));
+    command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(values));
   }
   command.action(async ({ output, after, limit, ...filters }: Omit<ExportOptions, 'filters'>) =>
     (await import('../export.js')).exportRecords(resource, { output, after, limit, filters }, interrupt),

@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 
 /** Checks by name. A check returns a text, or throws an error whose message names the problem and the remedy. */
@@ -20,14 +21,7 @@ function folderOf(path: string): string {
   return folder;
 }
 
-function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
-  const folder = mkdtempSync(join(folderOf(path), '.doctor-'));
-  try {
-    return trial(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+const trialFolder = (path: string): ReturnType<typeof draftFolder> => draftFolder(join(folderOf(path), '.doctor-'));
 
 /** The checks of a SQLite database at `path`, which may not exist yet, and of its last backup. */
 export function sqliteChecks(path: string, backupFolder?: string): Checks {
@@ -48,12 +42,13 @@ function nativeModule(): string {
   return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
 }
 
-function folderWritable(path: string): string {
+async function folderWritable(path: string): Promise<string> {
+  const folder = folderOf(path);
   try {
-    inTrialFolder(path, (folder) => writeFileSync(join(folder, 'file'), 'trial', { flush: true }));
-    return folderOf(path);
+    await using trial = await trialFolder(path);
+    writeFileSync(join(trial.path, 'file'), 'trial', { flush: true });
+    return folder;
   } catch (error) {
-    const folder = folderOf(path);
     throw new Error(`${folder} cannot be written: ${fileProblem(folder, error)}`, { cause: error });
   }
 }
@@ -67,14 +62,13 @@ function freeSpace(path: string): string {
   return free;
 }
 
-function walMode(path: string): string {
-  return inTrialFolder(path, (folder) => {
-    using database = openDatabase(join(folder, 'trial.sqlite'));
-    const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
-    database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');
-    if (mode === 'wal') return 'possible on this file system';
-    throw new Error(`it stays in mode "${mode}": use a local file system, not one over a network`);
-  });
+async function walMode(path: string): Promise<string> {
+  await using folder = await trialFolder(path);
+  using database = openDatabase(join(folder.path, 'trial.sqlite'));
+  const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
+  database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');
+  if (mode === 'wal') return 'possible on this file system';
+  throw new Error(`it stays in mode "${mode}": use a local file system, not one over a network`);
 }
 
 function realWrite(path: string): string {
@@ -92,19 +86,10 @@ function realWrite(path: string): string {
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { errors } = await checkFile(path, { thoroughly: false });
+  const { errors, isEmpty } = await checkFile(path, { thoroughly: false });
   if (errors.length === 0) return `${path} is sound (quick_check)`;
-  if (isEmpty(path)) return `${path} is empty; a start or a migration makes its tables`;
+  if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
-}
-
-function isEmpty(path: string): boolean {
-  try {
-    using database = openDatabase(path, { readonly: true });
-    return database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
-  } catch {
-    return false;
-  }
 }
 
 function requireAccess(path: string): void {

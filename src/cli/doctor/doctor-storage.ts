@@ -13,73 +13,77 @@ import { lostChains } from '../audit.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
 import { configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
+import type { Checks } from './doctor-sqlite.js';
+
+type StorageCheck = (dataSource: DataSource, config: Config) => Promise<string>;
 
 const UNKNOWN = 'not known before the migrations have run';
 
-async function withDatabase(config: Config, check: (dataSource: DataSource) => Promise<string>): Promise<string> {
+const onDatabase = (check: StorageCheck) => async (config: Config) => {
   // Opening a SQLite database creates it, and `doctor` must not.
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openDataSource(config);
-  return await check(dataSource);
-}
+  return await check(dataSource, config);
+};
 
-/** Runs a check that needs all tables. */
-function withTables(config: Config, check: (dataSource: DataSource) => Promise<string>): Promise<string> {
-  return withDatabase(config, async (dataSource) =>
-    (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource),
+/** For a check that needs all tables. */
+const onTables = (check: StorageCheck) =>
+  onDatabase(async (dataSource, config) =>
+    (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource, config),
   );
-}
 
 /** Checks that a PostgreSQL server accepts writes: a standby or a database may be read-only. */
-export function server(config: Config): Promise<string> {
-  return withDatabase(config, async (dataSource) => {
-    await engineOf(dataSource).check();
-    return 'reads and writes';
-  });
+export const server = onDatabase(async (dataSource) => {
+  await engineOf(dataSource).check();
+  return 'reads and writes';
+});
+
+export const storageChecks: Checks = {
+  migrations: onDatabase(migrations),
+  set: onTables(liveSettings),
+  counter: onDatabase(counters),
+  ...(RESOURCES.some(({ audited }) => audited) && { audit: onTables(auditTrail) }),
+  import: onTables(unfinishedImports),
+};
+
+async function migrations(dataSource: DataSource, config: Config): Promise<string> {
+  const newer = await unknownMigrations(dataSource);
+  if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
+  const pending = await pendingMigrations(dataSource);
+  if (pending.length === 0) {
+    const problems = await unreadableEntities(dataSource);
+    if (problems.length > 0) throw new Error(problems.join('; '));
+    return 'all have run';
+  }
+  if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
+  throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
 }
 
-export function migrations(config: Config): Promise<string> {
-  return withDatabase(config, async (dataSource) => {
-    const newer = await unknownMigrations(dataSource);
-    if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
-    const pending = await pendingMigrations(dataSource);
-    if (pending.length === 0) {
-      const problems = await unreadableEntities(dataSource);
-      if (problems.length > 0) throw new Error(problems.join('; '));
-      return 'all have run';
-    }
-    if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
-    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
-  });
-}
-
-export function counters(config: Config): Promise<string> {
-  return withDatabase(config, async (dataSource) => {
-    const pending = await pendingMigrations(dataSource);
-    // A new PostgreSQL database has no tables.
-    if (pending.length === dataSource.migrations.length) return UNKNOWN;
-    const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
-    const counted = new Set(rows.map(({ resource }) => resource));
-    // A pending migration may create the table.
-    const isComplete = pending.length === 0;
-    const current = await configInForce(dataSource, config);
-    const counts: string[] = [];
-    const problems: string[] = [];
-    for (const resource of RESOURCES) {
-      if (!counted.has(resource.name.plural) && !isComplete) continue;
-      const { plural, pluralText } = resource.name;
-      const found = await storedCount(dataSource, plural);
-      if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
-      const { used, count } = found;
-      const capacity = current.get(resource.capacity);
-      const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
-      if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
-      if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
-      else counts.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
-    }
-    if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} doctor --fix`);
-    return counts.join(', ');
-  });
+async function counters(dataSource: DataSource, config: Config): Promise<string> {
+  const pending = await pendingMigrations(dataSource);
+  // A new PostgreSQL database has no tables.
+  if (pending.length === dataSource.migrations.length) return UNKNOWN;
+  const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
+  const counted = new Set(rows.map(({ resource }) => resource));
+  // A pending migration may create the table.
+  const isComplete = pending.length === 0;
+  const current = await configInForce(dataSource, config);
+  const counts: string[] = [];
+  const problems: string[] = [];
+  for (const resource of RESOURCES) {
+    if (!counted.has(resource.name.plural) && !isComplete) continue;
+    const { plural, pluralText } = resource.name;
+    const found = await storedCount(dataSource, plural);
+    if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
+    const { used, count } = found;
+    const capacity = current.get(resource.capacity);
+    const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
+    if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
+    if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
+    else counts.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
+  }
+  if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} doctor --fix`);
+  return counts.join(', ');
 }
 
 /** Names the triggers of a resource that differ from the triggers of this version. */
@@ -93,23 +97,18 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
 }
 
 /** Checks what protects the audit trail; `cli audit verify` checks its lines. */
-export function auditTrail(config: Config): Promise<string> {
-  return withTables(config, async (dataSource) => {
-    const sql = committed(dataSource);
-    const lost = await lostChains(sql, dataSource);
-    if (lost.length > 0) throw new Error(`audit_chains has no row for ${lost.join(', ')}: restore a backup`);
-    const guards = await missingGuards(sql, dataSource);
-    if (guards.length === 0) return 'is protected';
-    throw new Error(
-      `its triggers ${guards.join(', ')} are missing or disabled: make them as the migration CreateAudit does`,
-    );
-  });
+async function auditTrail(dataSource: DataSource): Promise<string> {
+  const sql = committed(dataSource);
+  const lost = await lostChains(sql, dataSource);
+  if (lost.length > 0) throw new Error(`audit_chains has no row for ${lost.join(', ')}: restore a backup`);
+  const guards = await missingGuards(sql, dataSource);
+  if (guards.length === 0) return 'is protected';
+  throw new Error(
+    `its triggers ${guards.join(', ')} are missing or disabled: make them as the migration CreateAudit does`,
+  );
 }
 
-/**
- * Makes missing triggers, and corrects every count that differs from the number of records. The service may run.
- * @param onFixed called with a line for each change
- */
+/** Makes missing triggers, and corrects every wrong count, with a line for each change. The service may run. */
 export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
@@ -130,25 +129,21 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
 }
 
 /** The values of `cli set`, which replace values of the environment. */
-export function liveSettings(config: Config): Promise<string> {
-  return withTables(config, async (dataSource) => {
-    const { stored, problems } = inForce(config, await storedSettings(dataSource));
-    if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
-    if (stored.length === 0) return 'nothing is set while the service runs: the environment counts';
-    return `${stored.map(describeStored).join('; ')}: these count, not the environment`;
-  });
+async function liveSettings(dataSource: DataSource, config: Config): Promise<string> {
+  const { stored, problems } = inForce(config, await storedSettings(dataSource));
+  if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
+  if (stored.length === 0) return 'nothing is set while the service runs: the environment counts';
+  return `${stored.map(describeStored).join('; ')}: these count, not the environment`;
 }
 
-export function unfinishedImports(config: Config): Promise<string> {
-  return withTables(config, async (dataSource) => {
-    const unfinished: string[] = [];
-    for (const resource of RESOURCES) {
-      const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
-      if (found === undefined) continue;
-      unfinished.push(
-        `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${resource.name.plural} --resume`,
-      );
-    }
-    return unfinished.length === 0 ? 'none is unfinished' : unfinished.join('; ');
-  });
+async function unfinishedImports(dataSource: DataSource): Promise<string> {
+  const unfinished: string[] = [];
+  for (const resource of RESOURCES) {
+    const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
+    if (found === undefined) continue;
+    unfinished.push(
+      `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${resource.name.plural} --resume`,
+    );
+  }
+  return unfinished.length === 0 ? 'none is unfinished' : unfinished.join('; ');
 }

@@ -1,22 +1,12 @@
-import { createSecretKey } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { SignJWT } from 'jose/jwt/sign';
-import { jwtVerify } from 'jose/jwt/verify';
-import { developmentSecretFile, signsTokens, tokenSecret } from '../../auth/token-key.js';
+import { JwtService } from '@nestjs/jwt';
+import { developmentSecretFile, signingOptions, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { readTlsFiles } from '../../config/tls-files.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
-import {
-  auditTrail,
-  counters,
-  fixCounters,
-  liveSettings,
-  migrations,
-  server,
-  unfinishedImports,
-} from './doctor-storage.js';
+import { fixCounters, server, storageChecks } from './doctor-storage.js';
 
 export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
@@ -27,11 +17,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
     ...(url.engine === 'sqlite' ? sqliteChecks(url.path, backupFolder) : { server }),
-    migrations,
-    set: liveSettings,
-    counter: counters,
-    ...(RESOURCES.some(({ audited }) => audited) && { audit: auditTrail }),
-    import: unfinishedImports,
+    ...storageChecks,
   };
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
@@ -75,8 +61,8 @@ async function keys(config: Config): Promise<string> {
   if (!signsTokens(config)) return 'tokens are verified with the keys of identity providers';
   const file = developmentSecretFile(config);
   if (secret === undefined && !existsSync(file)) return `the first start makes a secret in ${file}`;
-  const hmac = createSecretKey(Buffer.from(tokenSecret(config)!));
-  await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
+  const jwt = new JwtService(signingOptions(config));
+  await jwt.verifyAsync(await jwt.signAsync({}));
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
 

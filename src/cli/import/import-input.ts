@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
+import { BODY_LIMIT } from '../../http/body/body-limit.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
+import type { OpenRepository } from '../resources/open-storage.js';
 import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
-import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
+import { type Line, linesOf, readLastIdLine } from './lines.js';
 
 type IdsOption = 'keep' | 'assign';
 
@@ -19,6 +21,7 @@ export interface ImportOptions {
 
 export interface ImportJob {
   readonly resource: Resource;
+  readonly store: OpenRepository;
   readonly read: ReadRecord;
   readonly options: ImportOptions;
   /** The properties that refer to records of the same resource. */
@@ -52,7 +55,6 @@ const BATCH = 1000;
 export class ImportInput {
   /** Without an option, the first line decides: `keep` if it has an id, otherwise `assign`. */
   ids?: IdsOption;
-  /** The value of the `lastId` line, if there is one. */
   lastId?: number;
   private readonly hash = createHash('sha256');
 
@@ -69,15 +71,13 @@ export class ImportInput {
     const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
     let batch: Entry[] = [];
-    for await (const lines of linesOf(this.job.open())) {
-      for (const line of lines) {
-        last = line.number;
-        const entry = line.number > stored ? await this.take(line) : this.skip(line);
-        if (entry !== undefined) batch.push(entry);
-        if (batch.length < BATCH) continue;
-        yield batch;
-        batch = [];
-      }
+    for await (const line of linesOf(this.job.open())) {
+      last = line.number;
+      const entry = line.number > stored ? await this.take(line) : this.skip(line);
+      if (entry !== undefined) batch.push(entry);
+      if (batch.length < BATCH) continue;
+      yield batch;
+      batch = [];
     }
     if (last < stored) throw anotherInput(stored);
     if (batch.length > 0) yield batch;
@@ -103,7 +103,7 @@ export class ImportInput {
       this.lastId = bytes && name.ids.next === undefined ? readLastIdLine(bytes) : undefined;
       if (this.lastId !== undefined) return this.requireIdsLeft(this.lastId);
       if (bytes === undefined) {
-        throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
+        throw new BrokenLineError(`it is longer than the ${BODY_LIMIT} bytes that ${name.indefinite} may take`);
       }
       const record = await this.job.read(bytes);
       const id = this.idFor(record.id);

@@ -34,7 +34,6 @@ export async function saveProgress(
   if (saved.length !== 1) throw new Failure(`Another import into "${resource}" is going on`);
 }
 
-/** Deletes the progress of an import that has ended or is given up. */
 export async function deleteProgress(transaction: Sql, resource: string): Promise<void> {
   await transaction.sql`DELETE FROM imports WHERE resource = ${resource}`;
 }

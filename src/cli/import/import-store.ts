@@ -1,13 +1,12 @@
 import { HttpException } from '@nestjs/common';
 import { constraintViolation } from '../../database/constraint-violation.js';
-import type { DataSource } from 'typeorm';
+import type { EntityMetadata } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import type { Id } from '../../resource/id-kinds.js';
 import { StorageFullError } from '../../resource/record-errors.js';
 import { Failure } from '../command-errors.js';
-import { Progress } from '../output/progress.js';
-import type { OpenStorage } from '../resources/open-storage.js';
+import { progressOf } from '../output/progress.js';
 import { problemsIn } from '../resources/record-lines.js';
 import { brokenLine, type Entry, ImportInput, type ImportJob } from './import-input.js';
 import { deleteProgress, saveProgress } from './import-progress.js';
@@ -25,19 +24,19 @@ class DryRunEnd extends Error {}
  * @returns how many records were stored
  * @throws {Failure} when nothing is stored, or the response to COMMIT was lost
  */
-export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const progress = new Progress('Imported', job.resource.name.pluralText, total);
+export async function storeAtomically(job: ImportJob, total?: number): Promise<number> {
+  const { dataSource } = job.store.table;
   let stored = 0;
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
-    await transaction(storage.dataSource, async (tx) => {
+    await transaction(dataSource, async (tx) => {
       const isDeferred = job.ownReferences.length > 0;
-      if (isDeferred) await tx.query(engineOf(storage.dataSource).dialect.deferReferences, []);
+      if (isDeferred) await tx.query(engineOf(dataSource).dialect.deferReferences, []);
       const input = new ImportInput(job, reject);
-      stored = await storeEach(input, job, progress, (batch) => createAll(storage, tx, batch));
-      if (isDeferred) await checkReferences(storage, tx, job);
+      stored = await storeEach(input, job, total, (batch) => createAll(job, tx, batch));
+      if (isDeferred) await checkReferences(job, tx);
       if (job.options.dryRun) throw new DryRunEnd();
-      await finish(storage, tx, input, job.resumed);
+      await finish(job, tx, input, job.resumed);
     });
     return stored;
   } catch (error) {
@@ -55,8 +54,8 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
  * @returns how many records were stored by this run
  * @throws {Failure} with the state of the import and how to continue
  */
-export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const { name } = job.resource;
+export async function storeInBatches(job: ImportJob, total?: number): Promise<number> {
+  const { name, table } = job.store;
   const input = new ImportInput(job, reject);
   const started = job.resumed?.started ?? new Date().toISOString();
   let saved = job.resumed;
@@ -65,45 +64,44 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
     const { number: lines, digest } = batch.at(-1)!;
     const to = { resource: name.plural, lines, digest, ids: input.ids!, started };
     try {
-      await transaction(storage.dataSource, async (tx) => {
+      await transaction(table.dataSource, async (tx) => {
         await saveProgress(tx, saved, to);
-        await createAll(storage, tx, batch);
+        await createAll(job, tx, batch);
       });
       saved = to;
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.length === 1) throw noPlaceFor(lines, storage);
+      if (batch.length === 1) throw noPlaceFor(lines, job);
       for (const entry of batch) await store([entry]);
     }
   };
-  const progress = new Progress('Imported', name.pluralText, total);
   try {
-    const stored = await storeEach(input, job, progress, store);
-    await transaction(storage.dataSource, (tx) => finish(storage, tx, input, saved));
+    const stored = await storeEach(input, job, total, store);
+    await transaction(table.dataSource, (tx) => finish(job, tx, input, saved));
     return stored;
   } catch (error) {
     throw new Failure(`${(error as Error).message}\n${stateOf(job, saved)}`, error);
   }
 }
 
-/** @returns how many records were stored */
 async function storeEach(
   input: ImportInput,
-  { interrupt }: ImportJob,
-  progress: Progress,
+  { interrupt, resource }: ImportJob,
+  total: number | undefined,
   store: (batch: readonly Entry[]) => Promise<void>,
 ): Promise<number> {
+  const progress = progressOf('Imported', resource.name.pluralText);
   let stored = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     await store(batch);
     stored += batch.length;
-    progress.update(stored);
+    progress(stored, total);
   }
   return stored;
 }
 
-function noPlaceFor(line: number, { resource: { name, capacity }, store }: OpenStorage): Failure {
+function noPlaceFor(line: number, { store, resource: { name, capacity } }: ImportJob): Failure {
   const holds = `the storage holds ${store.counter.capacity} ${name.pluralText}`;
   return new Failure(`Line ${line} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
 }
@@ -118,23 +116,24 @@ function stateOf({ file = 'the same input', resource }: ImportJob, saved?: Unfin
 }
 
 /** Advances the id sequence beyond the ids of the old storage, deleted records included, and deletes the progress. */
-async function finish({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput, saved?: UnfinishedImport) {
+async function finish({ store }: ImportJob, tx: Sql, { ids, lastId }: ImportInput, saved?: UnfinishedImport) {
   if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
   if (saved !== undefined) await deleteProgress(tx, saved.resource);
 }
 
 /** Stores a batch; an error names the rejected line. */
-function createAll({ store, dataSource }: OpenStorage, tx: Sql, batch: readonly Entry[]): Promise<void> {
+function createAll({ store }: ImportJob, tx: Sql, batch: readonly Entry[]): Promise<void> {
   const records = batch.map(({ record }) => record);
   return store.in(tx).createMany(records, (error, index) => {
     const { number, record } = batch[index]!;
-    return reject(number, error instanceof HttpException ? problemsIn(error) : violationOf(error, record, dataSource));
+    return reject(number, problemOf(error, record, store.table.dataSource.entityMetadatas));
   });
 }
 
-/** Describes the constraint that a record violates; rethrows any other error. */
-function violationOf(error: Error, record: Entry['record'], { entityMetadatas }: DataSource): string {
-  const violation = constraintViolation(error, entityMetadatas);
+/** Describes the rule or constraint that a record violates; rethrows any other error. */
+function problemOf(error: Error, record: Entry['record'], entities: EntityMetadata[]): string {
+  if (error instanceof HttpException) return problemsIn(error);
+  const violation = constraintViolation(error, entities);
   if (violation === undefined) throw error;
   const { kind, names, reason } = violation;
   const given = names.filter((name) => (record as Record<string, unknown>)[name] != null).map((name) => `"${name}"`);
@@ -150,8 +149,9 @@ const NO_RECORD = 'refers to a record that does not exist';
  * Names the line of a missing reference, which COMMIT would reject without a name. A record may refer to a later one, so
  * this is known at the end.
  */
-async function checkReferences({ dataSource, repository }: OpenStorage, tx: Sql, job: ImportJob): Promise<void> {
-  const { tableName, foreignKeys } = repository.metadata;
+async function checkReferences(job: ImportJob, tx: Sql): Promise<void> {
+  const { dataSource } = job.store.table;
+  const { tableName, foreignKeys } = dataSource.getMetadata(await job.resource.entity());
   const sqlName = (name: string): string => dataSource.driver.escape(name);
   for (const { columns, referencedColumns, referencedEntityMetadata } of foreignKeys) {
     const column = sqlName(columns[0]!.databaseName);

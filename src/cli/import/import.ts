@@ -10,10 +10,10 @@ import { SETTINGS } from '../../features.js';
 import type { RecordClass, Resource } from '../../resource/resource.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
-import { Progress } from '../output/progress.js';
+import { progressOf } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
-import { openStorage, type OpenStorage } from '../resources/open-storage.js';
+import { openRepository, type OpenRepository } from '../resources/open-storage.js';
 import { recordReader } from '../resources/record-lines.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { atPath } from '../sqlite-file/database-path.js';
@@ -49,12 +49,13 @@ export async function importRecords(
   const isTrial = options.dryRun && settings.database.url.engine === 'sqlite';
   await using trial = isTrial ? await trialFolder() : undefined;
   const config = trial === undefined ? configured : await trialIn(trial.path, configured, interrupt());
-  await using storage = await openStorage(config, resource, trial !== undefined || !options.dryRun);
-  const { capacity } = storage.store.counter;
-  const free = Math.max(0, capacity - (await storage.store.usage()).count);
+  await using store = await openRepository(config, resource, trial !== undefined || !options.dryRun);
+  const { capacity } = store.counter;
+  const free = Math.max(0, capacity - (await store.usage()).count);
   console.error(`${free} of ${capacity} places are free.`);
   const job: ImportJob = {
     resource,
+    store,
     read: await recordReader(resource),
     options,
     ownReferences: own,
@@ -62,16 +63,16 @@ export async function importRecords(
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt()),
     largestId: largestIdFor(config.get(resource.capacity)),
-    resumed: options.dryRun ? undefined : await unfinished(storage, options),
+    resumed: options.dryRun ? undefined : await unfinished(store, options),
   };
   const total = isFile ? await checkLines(job, free, capacity) : undefined;
-  const stored = await (isOneTransaction ? storeAtomically : storeInBatches)(storage, job, total);
+  const stored = await (isOneTransaction ? storeAtomically : storeInBatches)(job, total);
   if (options.dryRun) {
     console.error(`The input is valid: ${resource.name.counted(stored)} can be imported. Nothing is stored.`);
     return;
   }
   console.error(`Imported ${resource.name.counted(stored)}.`);
-  console.error(`The storage holds ${await contentsOf(storage)}`);
+  console.error(`The storage holds ${await contentsOf(store)}`);
 }
 
 function trialFolder(): ReturnType<typeof draftFolder> {
@@ -100,11 +101,7 @@ function ownReferences(entity: RecordClass): string[] {
     .map(({ propertyName }) => propertyName!);
 }
 
-/**
- * Checks each line of a file before the first is stored.
- * @returns the number of records to store
- * @throws {Failure} with the invalid lines, or when the storage has too few free places
- */
+/** Checks each line of a file before the first is stored, and that they fit. It returns the number of records. */
 async function checkLines(job: ImportJob, free: number, capacity: number): Promise<number> {
   const { resource, interrupt } = job;
   const problems: string[] = [];
@@ -113,12 +110,12 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
     broken++;
     if (broken <= MOST_NAMED) problems.push(brokenLine(line, problem));
   });
-  const progress = new Progress('Checked', 'lines');
+  const progress = progressOf('Checked', 'lines');
   let records = 0;
   for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
     records += batch.length;
-    progress.update(batch.at(-1)!.number);
+    progress(batch.at(-1)!.number);
   }
   if (broken > MOST_NAMED) problems.push(`... and ${broken - MOST_NAMED} more lines.`);
   if (broken > 0) throw new Failure([...problems, 'Nothing was stored by this run.'].join('\n'));
@@ -130,19 +127,19 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
 }
 
 /** Count and checksum of all records, as `export` prints them. */
-async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
+async function contentsOf(store: OpenRepository): Promise<string> {
   using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
   for await (const page of snapshot.records({})) summary.add(page);
-  return `${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`;
+  return `${store.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 
 /** The unfinished import to resume, according to the options. */
 async function unfinished(
-  { dataSource, resource }: OpenStorage,
+  { name, table: { dataSource } }: OpenRepository,
   { resume, forget, ids }: ImportOptions,
 ): Promise<UnfinishedImport | undefined> {
-  const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
+  const found = await findUnfinishedImport(committed(dataSource), name.plural);
   if (resume) {
     if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
     if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);

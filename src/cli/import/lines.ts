@@ -8,32 +8,27 @@ export interface Line {
   readonly bytes?: Buffer;
 }
 
-/** Longest line in bytes, equal to the limit of a request body. */
-export const LINE_LIMIT = BODY_LIMIT;
-
 const NEWLINE = 0x0a;
 
-/** Splits a stream of bytes into lines, chunk by chunk. The last line needs no line end. */
-export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+/** Splits a stream of bytes into lines. The last line needs no line end. */
+export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let rest: Buffer = Buffer.alloc(0);
-  // A line beyond the limit is not kept in memory.
-  const line = (bytes: Buffer): Line => (bytes.length > LINE_LIMIT ? { number } : { number, bytes });
+  // A line beyond the limit of a request body is not kept in memory.
+  const line = (bytes: Buffer): Line => (bytes.length > BODY_LIMIT ? { number } : { number, bytes });
   for await (const chunk of input) {
-    const lines: Line[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const bytes = chunk.subarray(start, end);
       number++;
-      lines.push(line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes));
+      yield line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes);
       rest = rest.subarray(0, 0);
       start = end + 1;
     }
-    if (rest.length <= LINE_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
-    yield lines;
+    if (rest.length <= BODY_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
   }
   number++;
-  if (rest.length > 0) yield [line(rest)];
+  if (rest.length > 0) yield line(rest);
 }
 
 /** The id of a `lastId` line; `undefined` for any other line. */

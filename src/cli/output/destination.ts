@@ -26,10 +26,7 @@ export async function outputFile({ database: { url } }: Config, output: string):
   throw new UsageError(`${output} is a ${kind}; name a file, or "-" for stdout`);
 }
 
-/**
- * Resolves all symbolic links of a path.
- * @throws {UsageError} for a link to a missing file
- */
+/** Resolves all symbolic links of a path. It throws a `UsageError` for a link to a missing file. */
 export async function resolveLinks(path: string): Promise<string> {
   const found = await lstat(path).catch(() => undefined);
   const folder = await realpath(dirname(path)).catch(() => dirname(path));

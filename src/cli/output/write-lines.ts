@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Config } from '../../config/config.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
+import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { outputFile, standardOutput } from './destination.js';
 import { replaceFile } from './replace-file.js';
-
-/** The output of a command, with its name in messages. */
-interface Target {
-  readonly name: string;
-  /** A complete new file replaces this one; absent for stdout. */
-  readonly path?: string;
-}
 
 /** Number and SHA-256 of lines of NDJSON. Both engines give the same line for a record, so checksums agree. */
 export class LineSummary {
@@ -37,42 +31,33 @@ export class LineSummary {
 }
 
 /**
- * The target of the option `--output`; stdout without it.
+ * Writes lines to a file or stdout, packed with gzip for a name that ends with `.gz`.
+ * @param output the option `--output`; default: stdout
+ * @returns `false` when the reader has closed the pipe, as `head` does
  * @throws {UsageError} for a place that cannot be written, such as the database
  */
-export async function targetOf(config: Config, output?: string): Promise<Target> {
-  return output === undefined ? { name: 'The output' } : { name: output, path: await outputFile(config, output) };
-}
-
-/**
- * Writes lines, packed with gzip for a name that ends with `.gz`.
- * @returns `false` when the reader has closed the pipe, as `head` does
- */
 export async function writeLines(
+  config: Config,
+  output: string | undefined,
   lines: AsyncGenerator<string>,
-  { name, path }: Target,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const source = [Readable.from(lines), ...(name.endsWith('.gz') ? [createGzip()] : [])];
+  const path = output === undefined ? undefined : await outputFile(config, output);
+  const source = [Readable.from(lines), ...(output?.endsWith('.gz') ? [createGzip()] : [])];
   try {
-    if (path === undefined) await pipeline([...source, standardOutput()], { signal });
-    else await toFile(source, path, signal);
+    if (path === undefined) {
+      await pipeline([...source, standardOutput()], { signal });
+      return true;
+    }
+    await using folder = await draftFolder(`${path}.partial-`);
+    const draft = join(folder.path, 'draft');
+    await pipeline([...source, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE })], { signal });
+    await replaceFile(draft, path);
     return true;
   } catch (error) {
     signal.throwIfAborted();
     if (path === undefined && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     const rest = path === undefined ? '' : ' Nothing is left of it.';
-    throw new Failure(`${name} cannot be written: ${(error as Error).message}.${rest}`, error);
-  }
-}
-
-async function toFile(source: readonly Readable[], path: string, signal: AbortSignal): Promise<void> {
-  const draft = `${path}.partial-${process.pid}`;
-  try {
-    await pipeline([...source, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE })], { signal });
-    await replaceFile(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true }).catch(() => {});
-    throw error;
+    throw new Failure(`${output ?? 'The output'} cannot be written: ${(error as Error).message}.${rest}`, error);
   }
 }

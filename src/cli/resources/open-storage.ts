@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { DataSource, Repository } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
 import { createDataSource } from '../../database/data-source.js';
@@ -16,17 +16,9 @@ import { requireDatabase } from '../sqlite-file/database-path.js';
 const TRANSACTION_TIMEOUT = 24 * 3600 * 1000;
 
 /** The repository of a resource for a command. `await using` closes its database. */
-export interface OpenStorage extends AsyncDisposable {
-  readonly dataSource: DataSource;
-  readonly resource: Resource;
-  readonly store: ResourceRepository<AnyResourceEntity>;
-  readonly repository: Repository<AnyResourceEntity>;
-}
+export type OpenRepository = ResourceRepository<AnyResourceEntity> & AsyncDisposable;
 
-/**
- * Opens the configured database without migrations.
- * @throws {DatabaseStartError} when it cannot be used
- */
+/** Opens the configured database without migrations. It throws a `DatabaseStartError` when it cannot be used. */
 export async function openDataSource(config: Config): Promise<DataSource & AsyncDisposable> {
   // The log would mix with the output of the command on stdout; errors are thrown as well.
   Logger.overrideLogger(false);
@@ -35,20 +27,14 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
 }
 
 /** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
-export async function openStorage(config: Config, resource: Resource, mayMigrate = false): Promise<OpenStorage> {
+export async function openRepository(config: Config, resource: Resource, mayMigrate = false): Promise<OpenRepository> {
   const dataSource = await openConfiguredDatabase(config, mayMigrate);
-  const { capacity } = resource;
-  const current = await configInForce(dataSource, config);
-  const counter = new UsageCounter(resource.name.plural, current.get(capacity), resource.audited);
+  const capacity = (await configInForce(dataSource, config)).get(resource.capacity);
+  const counter = new UsageCounter(resource.name.plural, capacity, resource.audited);
   if (mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
-  return {
-    dataSource,
-    resource,
-    repository,
-    store: new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.()),
-    [Symbol.asyncDispose]: () => dataSource.destroy(),
-  };
+  const store = new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.());
+  return Object.assign(store, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
 /**

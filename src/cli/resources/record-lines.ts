@@ -4,7 +4,7 @@ import { IntersectionType, OmitType, PartialType } from '@nestjs/swagger';
 import { ApiError } from '../../http/errors/api-error.js';
 import { IsOptionalNotNull, propertiesOf } from '../../http/validation/property-decorators.js';
 import { validObject } from '../../http/validation/validate.js';
-import { type Id, type IdKind, INTEGER_IDS } from '../../resource/id-kinds.js';
+import type { Id, IdKind } from '../../resource/id-kinds.js';
 import { IsRecordId } from '../../resource/properties.js';
 import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
@@ -17,7 +17,7 @@ export type ReadRecord = (line: Uint8Array) => Promise<NewRecord<AnyResourceEnti
 
 /** Makes the reader of a resource, with the rules of a POST body. */
 export async function recordReader(resource: Resource): Promise<ReadRecord> {
-  const dto = lineDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids);
+  const dto = lineDto(resource.name.ids, await resource.createDto(), await resource.recordDto?.());
   return async (line) => {
     if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
@@ -42,20 +42,16 @@ function parse(text: string, dto: Type): unknown {
   }
 }
 
-function ImportedId(ids: IdKind): Type {
+/** The DTO class of a line: the body of a POST, an optional id, and the properties that the service sets. */
+function lineDto(ids: IdKind, createDto: Type, recordDto = createDto): Type {
   class ImportedId {
     @IsOptionalNotNull()
     @IsRecordId(ids)
     id?: Id;
   }
-  return ImportedId;
-}
-
-/** The DTO class of a line: the body of a POST, an optional id, and the properties that the service sets. */
-function lineDto(createDto: Type, recordDto: Type = createDto, ids: IdKind = INTEGER_IDS): Type {
   const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
   const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
-  return IntersectionType(ImportedId(ids), createDto, ofService);
+  return IntersectionType(ImportedId, createDto, ofService);
 }
 
 /** Describes the HTTP exception of a record in one line; rethrows any other error. */

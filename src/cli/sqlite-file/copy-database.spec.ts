@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
@@ -22,12 +22,8 @@ describe('copyDatabase', () => {
   });
 
   const rowsOf = (name: string): unknown => {
-    const copy = openDatabase(join(folder, name), { readonly: true });
-    try {
-      return copy.prepare('SELECT count(*) FROM t').pluck().get();
-    } finally {
-      copy.close();
-    }
+    using copy = openDatabase(join(folder, name), { readonly: true });
+    return copy.prepare('SELECT count(*) FROM t').pluck().get();
   };
 
   /** A signal that never aborts. `onStep` is called after each step of the copy. */
@@ -45,14 +41,6 @@ describe('copyDatabase', () => {
     expect(rowsOf('copy')).toBe(1);
     expect(steps).toBeGreaterThan(1);
     expect(rowsOf('source')).toBe(1 + steps);
-  });
-
-  it('makes one file that is not in WAL mode', async () => {
-    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), new AbortController().signal);
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy']);
-    const copy = openDatabase(join(folder, 'copy'), { readonly: true });
-    expect(copy.pragma('journal_mode', { simple: true })).toBe('delete');
-    copy.close();
   });
 
   it('rejects with the reason of the interrupt', async () => {

@@ -19,16 +19,12 @@ export function requireDatabase(config: Config): void {
   throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
 }
 
-/** Tells whether two paths are the same existing file. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/**
- * The path of the SQLite database that a command works on.
- * @throws {Failure} naming the program of PostgreSQL to use instead
- */
+/** The path of the SQLite database, or a `Failure` that names the program of PostgreSQL to use instead. */
 export function requireSqlite({ database: { url } }: Config, command: 'backup' | 'restore'): string {
   if (url.engine === 'sqlite') return url.path;
   const instead = command === 'backup' ? 'pg_dump' : 'pg_restore';

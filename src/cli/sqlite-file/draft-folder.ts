@@ -13,17 +13,18 @@ const LONGEST_USE = 6 * 3600 * 1000;
  */
 export async function draftFolder(prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {
   const own = `${prefix}${hostname()}-${process.pid}-`;
-  for (const entry of await readdir(dirname(prefix), { withFileTypes: true })) {
+  // Without the right to read it, a folder may still take new files.
+  for (const entry of await readdir(dirname(prefix), { withFileTypes: true }).catch(() => [])) {
     if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
     const path = join(dirname(prefix), entry.name);
     // Another process may remove its folder meanwhile.
     const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
-    // A folder of another user may stay.
-    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await remove(path).catch(() => {});
+    if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await remove(path);
   }
   const path = await mkdtemp(own);
   giveToFolderOwner(path, path);
   return { path, [Symbol.asyncDispose]: () => remove(path) };
 }
 
-const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
+/** Removes a folder; one of another user may stay. */
+const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true }).catch(() => {});

@@ -16,6 +16,8 @@ export interface FileReport {
   readonly pending: string[];
   /** Records of each resource. */
   readonly counts: Map<string, number>;
+  /** Whether it has no table, as before the first start. */
+  isEmpty: boolean;
 }
 
 /** Maximum number of lines of SQLite's report to print; a corrupt file can have thousands. */
@@ -32,7 +34,7 @@ export async function checkFile(
   path: string,
   { thoroughly = true, config }: { readonly thoroughly?: boolean; readonly config?: Config } = {},
 ): Promise<FileReport> {
-  const report: FileReport = { errors: [], drifts: [], migrations: [], pending: [], counts: new Map() };
+  const report: FileReport = { errors: [], drifts: [], migrations: [], pending: [], counts: new Map(), isEmpty: false };
   const known = await knownMigrations();
   try {
     using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
@@ -58,6 +60,7 @@ function checkPages(column: ReadColumn, thoroughly: boolean, { errors }: FileRep
 function checkContents(column: ReadColumn, known: readonly string[], report: FileReport, config?: Config): void {
   const { errors, drifts, migrations, pending, counts } = report;
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
+  report.isEmpty = tables.size === 0;
   const isOurs = tables.has('migrations') && tables.has('storage');
   if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
   pending.push(...known.filter((name) => !migrations.includes(name)));

@@ -31,7 +31,7 @@ export class FileCalls {
   }
 
   /**
-   * Calls such as "sync out.partial", "rename out.partial out" and "sync ." for the folder, without varying parts. A
+   * Calls such as "sync draft", "rename draft out" and "sync ." for the folder, without varying parts. A
    * rename is recorded when it begins, other calls when they are done.
    */
   list(): string[] {
@@ -53,7 +53,7 @@ const PROGRAM = `
   const nameOf = (path) =>
     fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()
       ? '.'
-      : basename(path).replace(/partial-\\d+$/, 'partial').replace(/before-[-\\dTZ]+/, 'before');
+      : basename(path).replace(/before-[-\\dTZ]+/, 'before');
   const note = (call) => fs.appendFileSync(notes, call + '\\n');
 
   async function meet(call, path) {
