@@ -6,7 +6,7 @@ import { LIMIT, PageQuery, type Segment, type SqlText } from './page-query.js';
 import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
-const PAGE = 1000;
+export const PAGE = 1000;
 
 /**
  * Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that chunks can be concatenated.
