@@ -19,7 +19,7 @@ import type { NewRecord, PublicRecord, Change, AnyResourceEntity, StoredRecord }
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
+import { ResourceTable } from './resource-table.js';
 import { type Creation, ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
@@ -27,9 +27,7 @@ import { RecordScope } from './selection.js';
 const LARGEST_BATCH = 100;
 
 /** A create that may share a transaction with creates of other requests. */
-interface SharedCreation<Entity extends AnyResourceEntity> extends Creation<Entity> {
-  readonly key?: IdempotencyKey;
-}
+type SharedCreation<Entity extends AnyResourceEntity> = Creation<Entity> & { readonly key?: IdempotencyKey };
 
 /**
  * The repository of one resource: records, versions and count, correct under concurrency. It works without Nest.
@@ -43,11 +41,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   private readonly dataSource = this.table.dataSource;
   private readonly creations = new Batcher<SharedCreation<Entity>, StoredRecord<Entity>>(
     (batch) => this.createAll(batch),
-    {
-      kind: 'write',
-      maxBatchSize: LARGEST_BATCH,
-      timeout: this.table.engine.busyTimeout,
-    },
+    { kind: 'write', maxBatchSize: LARGEST_BATCH, timeout: this.table.engine.busyTimeout },
   );
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
@@ -72,8 +66,13 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
-    const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
-    this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
+    const statement = this.scope.findStatement(isOneOf('id'));
+    const findAll = async (ids: Id[]) => {
+      const found = await this.scope.find<Entity>(committed(this.dataSource), counter, statement, ids);
+      const records = new Map(found.map((stored) => [stored.record.id, stored]));
+      return ids.map((id) => records.get(id));
+    };
+    this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
   }
 
   /**
@@ -93,7 +92,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
-    return this.scope.find(committed(this.dataSource), this.counter, id);
+    const { scope, counter, dataSource } = this;
+    const [found] = await scope.find<Entity>(committed(dataSource), counter, scope.findById, id);
+    return found;
   }
 
   /**
@@ -208,16 +209,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       if (batch.length === 1 || isOfAll) return batch.map(() => error as Error);
       return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
     }
-  }
-
-  private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<VersionedRow[]>(statement, [
-      this.counter.resource,
-      ids,
-      ...this.scope.parameters,
-    ]);
-    const records = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
-    return ids.map((id) => records.get(id));
   }
 }
 

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
-import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
-import type { UsageCounter } from '../usage/usage-counter.js';
+import type { AnyResourceEntity } from '../resource-entity.js';
 import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -29,11 +28,10 @@ export class ResourceTable {
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
   readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
+  /** Selects records with their versions. Parameter: the resource. */
   // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
-  private readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-  /** Selects a record with its version. Parameters: resource, id. */
-  readonly find = this.findAll('id = ?');
-  /** Suffix of `find` that locks the record for the transaction. */
+  readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
+  /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
   private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */
@@ -41,11 +39,6 @@ export class ResourceTable {
   readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
   constructor(private readonly repository: Repository<AnyResourceEntity>) {}
-
-  /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
-  findAll(condition: string): string {
-    return `${this.select} WHERE ${condition}`;
-  }
 
   /** The INSERT of `count` records. Parameters of each: the id if `withIds`, the values, the revision. */
   insert(count: number, withIds: boolean): string {
@@ -81,9 +74,11 @@ export class ResourceTable {
     return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
   }
 
-  /** The values of a record as SQL parameters, without the id. */
-  parametersOf(values: Values): unknown[] {
-    return this.valueColumns.map((column) => this.parameterOf(column, values[column.property]));
+  /** The values of a record as SQL parameters. */
+  parametersOf(values: Values, withId = false): unknown[] {
+    return (withId ? this.columns : this.valueColumns).map((column) =>
+      this.parameterOf(column, values[column.property]),
+    );
   }
 
   /** @throws {Error} for a property that clients do not see */
@@ -137,19 +132,3 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 
 /** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
-
-/** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
-export type VersionedRow = Readonly<Record<string, unknown>> & {
-  readonly epoch: string | null;
-  readonly revision: number;
-};
-
-/** Converts a row of `ResourceTable.find` or `findAll`. */
-export function storedRecord<Entity extends AnyResourceEntity>(
-  table: ResourceTable,
-  storage: UsageCounter,
-  { epoch, revision, ...row }: VersionedRow,
-): StoredRecord<Entity> {
-  const version = storage.versionOf({ epoch, revision });
-  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version };
-}
