@@ -10,17 +10,21 @@ type ListWaiter = Waiter & { readonly start: () => void };
 /** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
-  readonly pages = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
-  readonly wholeLists = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
+  readonly pages = this.waitQueue();
+  readonly wholeLists = this.waitQueue();
 
-  constructor(private readonly timeout: number) {}
+  constructor(
+    readonly subject: string,
+    private readonly timeout: number,
+  ) {}
 
   get waitingCount(): number {
     return this.pages.size + this.wholeLists.size;
   }
 
-  private timeoutError(): Error {
-    return overloaded(`The list has waited ${this.timeout} ms for other lists; try again`);
+  private waitQueue(): WaitQueue<ListWaiter> {
+    const message = `The list has waited ${this.timeout} ms for other lists; try again`;
+    return new WaitQueue(this.timeout, () => overloaded(message));
   }
 }
 
@@ -33,13 +37,12 @@ class SubjectLists {
 export class ListQueue {
   private free = this.config.listsInProgress;
   private readonly subjectShare = Math.max(1, this.free - Math.ceil(this.free / 4));
-  /** Round-robin order. */
+  /** The subjects with a running or waiting list, in round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
   private isPageNext = false;
 
   constructor(private readonly config: Config) {}
 
-  /** Subjects with a running or waiting list. */
   get subjectCount(): number {
     return this.subjects.size;
   }
@@ -51,17 +54,13 @@ export class ListQueue {
    */
   async run<T>(request: FastifyRequest, isPage: boolean, make: () => Promise<T>): Promise<T> {
     const subject = subjectOf(request);
-    const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
+    const lists = this.subjects.get(subject) ?? new SubjectLists(subject, this.config.database.busyTimeout);
     this.subjects.set(subject, lists);
-    try {
-      if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
-      else {
-        const waiting = isPage ? lists.pages : lists.wholeLists;
-        await new Promise<void>((resolve, reject) => waiting.push({ start: resolve, reject }));
-      }
-    } catch (error) {
-      this.forgetIdle(subject, lists);
-      throw error;
+    if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
+    else {
+      const waiting = isPage ? lists.pages : lists.wholeLists;
+      const slot = new Promise<void>((start, reject) => waiting.push({ start, reject }));
+      await slot.finally(() => this.forgetIdle(lists));
     }
     try {
       if (request.socket.destroyed) throw overloaded('The client has left before its list could be read');
@@ -69,12 +68,12 @@ export class ListQueue {
     } finally {
       lists.inProgress -= 1;
       this.free += 1;
-      this.forgetIdle(subject, lists);
+      this.forgetIdle(lists);
       this.startNext();
     }
   }
 
-  private forgetIdle(subject: string, { inProgress, waitingCount }: SubjectLists): void {
+  private forgetIdle({ subject, inProgress, waitingCount }: SubjectLists): void {
     if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
   }
 
@@ -85,18 +84,18 @@ export class ListQueue {
 
   private startNext(): void {
     this.isPageNext = !this.isPageNext;
-    const waiting = [...this.subjects].filter(
-      ([, { waitingCount, inProgress }]) => waitingCount > 0 && inProgress < this.subjectShare,
+    const waiting = [...this.subjects.values()].filter(
+      ({ waitingCount, inProgress }) => waitingCount > 0 && inProgress < this.subjectShare,
     );
-    const withPage = this.isPageNext ? waiting.find(([, { pages }]) => pages.size > 0) : undefined;
-    const [subject, lists] = withPage ?? waiting[0] ?? [];
-    if (subject === undefined || lists === undefined) return;
+    const withPage = this.isPageNext ? waiting.find(({ pages }) => pages.size > 0) : undefined;
+    const lists = withPage ?? waiting[0];
+    if (lists === undefined) return;
     // The subject goes to the end of the round.
-    this.subjects.delete(subject);
-    this.subjects.set(subject, lists);
+    this.subjects.delete(lists.subject);
+    this.subjects.set(lists.subject, lists);
     this.begin(lists);
-    const queues = this.isPageNext ? [lists.pages, lists.wholeLists] : [lists.wholeLists, lists.pages];
-    const first = queues.find(({ size }) => size > 0)!;
-    first.shift()!.start();
+    const { pages, wholeLists } = lists;
+    const first = this.isPageNext ? (pages.shift() ?? wholeLists.shift()) : (wholeLists.shift() ?? pages.shift());
+    first!.start();
   }
 }
