@@ -34,12 +34,9 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: key } = this.request.headers;
-    this.knownPreconditions ??= new Preconditions(
-      ifMatch,
-      ifNoneMatch,
-      key === undefined ? undefined : idempotencyKeyOf(String(key), this.request, this.reply),
-    );
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: field } = this.request.headers;
+    const keyOf = () => (field === undefined ? undefined : idempotencyKeyOf(String(field), this.request, this.reply));
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf());
     return this.knownPreconditions;
   }
 

@@ -6,7 +6,7 @@ import { engineOf, type Sql, transaction } from '../database/engine.js';
 
 /** Scheduled work that only one of all processes does. */
 export interface SharedWork {
-  /** Name of the work in the database. */
+  /** Its name in the database. */
   readonly name: string;
   /** Milliseconds between the starts of two runs. Before that, `run` does nothing. */
   readonly every: number;

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
-import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
+import { invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/property-decorators.js';
 import { unknownParameter } from '../http/request.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
@@ -12,8 +12,6 @@ import { LIMIT_ERROR } from './lists/list-query.js';
 import { excludedVersion, preconditionRequired, staleVersion } from './preconditions.js';
 import { invalidId, ResourceNotFoundError, StorageFullError } from './record-errors.js';
 import type { ResourceName } from './resource.js';
-
-type Errors = Readonly<Record<string, ApiError>>;
 
 const parameter = unknownParameter('limit');
 
@@ -31,21 +29,18 @@ export function invalidRecordId({ ids }: ResourceName): DescribedError {
 }
 
 export function invalidBody(body: Type): DescribedError {
-  return described(
-    'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
-    bodyErrors(body),
-  );
+  const description =
+    'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known';
+  return described(description, bodyErrors(body));
 }
 
 export function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
-  return described(
-    'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
-    { ...bodyErrors(body), id: invalidId('id', ids) },
-  );
+  const description =
+    'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid';
+  return described(description, { ...bodyErrors(body), id: invalidId('id', ids) });
 }
 
-/** Errors of a body. One is that its first property is `null`. */
-function bodyErrors(body: Type): Errors {
+function bodyErrors(body: Type) {
   const [first = ''] = propertiesOf(body).declared;
   const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);
   return { property, malformed: emptyBody(), parameter };
@@ -62,7 +57,6 @@ const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
 export const stale = (...headers: HeaderName[]): DescribedError =>
   described(FAILED_CONDITION, { changed: staleVersion() }, ...headers);
 
-/** 412 on a write. */
 export const EXCLUDED = described(FAILED_CONDITION, { changed: staleVersion(), excluded: excludedVersion() });
 
 export const UNCONDITIONAL = described('The service requires If-Match (`REQUIRE_IF_MATCH`)', {
@@ -75,7 +69,6 @@ export function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
   return described('The body is not JSON in UTF-8', errors, accepted, 'Accept-Encoding');
 }
 
-/** The errors of operations with an `Idempotency-Key`. */
 export const KEY_ERRORS: readonly DescribedError[] = [
   described('The Idempotency-Key is not valid', { key: invalidKey() }),
   described('A request with this Idempotency-Key is in progress', { keyInUse: keyInUse() }, 'Retry-After'),

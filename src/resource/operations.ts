@@ -33,9 +33,9 @@ interface OperationOptions {
   readonly errors?: readonly DescribedError[];
 }
 
-interface RecordOptions extends OperationOptions {
-  readonly record: Type;
-}
+type RecordOptions = OperationOptions & { readonly record: Type };
+
+type BodyOptions = OperationOptions & { readonly body: Type };
 
 interface ListOptions extends RecordOptions {
   readonly query: Type;
@@ -49,10 +49,6 @@ interface ActionOptions extends RecordOptions {
   /** In words, such as `Cancel a booking`. */
   readonly summary: string;
   readonly body?: Type;
-}
-
-interface BodyOptions extends OperationOptions {
-  readonly body: Type;
 }
 
 const ApiId = (name: ResourceName): MethodDecorator =>
@@ -69,7 +65,6 @@ const success = (status: number, description: string, type: Body, ...names: Head
 const notModified = (...names: HeaderName[]): MethodDecorator =>
   success(304, 'You have this version already', undefined, ...names);
 
-/** Describes the id, the preconditions, the body and the errors of a write to one record. */
 function ApiWrite(
   name: ResourceName,
   errors: readonly DescribedError[],
@@ -86,7 +81,6 @@ function ApiWrite(
   );
 }
 
-/** Describes the response to a write with the record. */
 const changed = ({ text }: ResourceName, type: Type, ...names: HeaderName[]): MethodDecorator =>
   success(200, `The ${text} as it is now`, type, ...names);
 
@@ -103,6 +97,7 @@ export const ApiList = (
   }: ListOptions,
 ): MethodDecorator => {
   const counts = of === undefined ? (['X-Total-Count'] as const) : [];
+  const parentErrors = of === undefined ? [] : [invalidRecordId(of), notFound(of)];
   const summary = `Retrieve all ${name.pluralText}${of === undefined ? '' : ` of ${of.indefinite}`}`;
   return applyDecorators(
     RateClass('list'),
@@ -111,13 +106,7 @@ export const ApiList = (
     ApiReadConditions(),
     success(200, `The ${name.pluralText}`, [record], 'ETag', 'Link', ...counts),
     notModified('ETag', ...counts),
-    ApiErrors(
-      `${name.plural}:read`,
-      invalidQuery(query),
-      stale('ETag', ...counts),
-      ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
-      ...errors,
-    ),
+    ApiErrors(`${name.plural}:read`, invalidQuery(query), stale('ETag', ...counts), ...parentErrors, ...errors),
   );
 };
 
@@ -199,8 +188,7 @@ export const ApiDelete = (
   );
 
 /**
- * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the
- * preconditions of the exchange, so that it has an `Idempotency-Key`, too.
+ * Describes an action on a record with status 200, such as `POST /bookings/{id}/cancel`, and its `Idempotency-Key`.
  * @param action the last segment of its path
  */
 export const ApiAction = (

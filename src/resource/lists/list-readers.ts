@@ -14,9 +14,7 @@ export class ListReader {
 
   constructor(
     readonly subject: string,
-    /** Result of `clientKey`. */
     readonly address: string,
-    /** Disconnects the client. */
     readonly cutOff: () => void,
   ) {}
 
@@ -35,12 +33,10 @@ export class ListReader {
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most = this.config.listStreams;
-  /** Maximum number of readers of one subject. */
   private readonly subjectShare = Math.max(1, this.most - Math.ceil(this.most / 4));
 
   constructor(private readonly config: Config) {}
 
-  /** Number of lists that clients read now. */
   get count(): number {
     return this.readers.size;
   }

@@ -6,7 +6,7 @@ import { type Conditions, conditionsOf, type RecordScope, type Selection, type S
  */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
-/** A contiguous range of the index that the order uses. Both engines read it without sorting. */
+/** A contiguous range of the index of the order. Both engines read it without sorting. */
 export type Segment = Conditions;
 
 /** The part of a SELECT from FROM to ORDER BY, or a whole statement. */
@@ -28,7 +28,6 @@ export class PageQuery {
   /** Range of the sort property, and the condition of the scope that an index serves. */
   private readonly range: Conditions;
   private readonly filters: Conditions;
-  /** Tells whether the engine must read rows to filter them. */
   readonly isFiltered: boolean;
 
   constructor(
@@ -69,7 +68,6 @@ export class PageQuery {
     return segments;
   }
 
-  /** All rows of the segment. */
   all({ sql, parameters }: Segment): SqlText {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
   }

@@ -23,10 +23,8 @@ import { ResourceTable } from './resource-table.js';
 import { type Creation, ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
-/** Maximum number of creates in one transaction. */
 const LARGEST_BATCH = 100;
 
-/** A create that may share a transaction with creates of other requests. */
 type SharedCreation<Entity extends AnyResourceEntity> = Creation<Entity> & { readonly key?: IdempotencyKey };
 
 /**
@@ -47,8 +45,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /**
    * @param repository of an entity whose table has the resource's plural name
-   * @param config whether a write needs `If-Match`
-   * @param rule across records; its error is the result of the write
    * @throws {Error} for an entity with an unsupported column or key
    */
   constructor(
@@ -125,7 +121,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Deletes a record and decrements the count.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
@@ -162,7 +157,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);
   }
 
-  /** Version and count of the resource. */
   usage(): Promise<ResourceUsage> {
     return this.counter.usage(committed(this.dataSource));
   }
@@ -212,10 +206,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 }
 
-/**
- * Returns the result of a find, update or delete.
- * @throws {ResourceNotFoundError} when there was nothing
- */
+/** @throws {ResourceNotFoundError} when a find, update or delete had no result */
 export function requireFound<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
   if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
   return result;

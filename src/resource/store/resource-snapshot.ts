@@ -129,8 +129,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
 
   private async positionAt(query: PageQuery, source: SqlText, offset: number): Promise<SortPosition | undefined> {
     const { sql, parameters } = query.position(source, offset);
-    const [row] = await this.snapshot.query<SortPosition[]>(sql, [...parameters]);
-    return row;
+    return (await this.snapshot.query<SortPosition[]>(sql, [...parameters]))[0];
   }
 }
 

@@ -12,9 +12,8 @@ export class ResourceTable {
   private readonly metadata = this.repository.metadata;
   readonly dataSource = this.repository.manager.dataSource;
   readonly engine = engineOf(this.dataSource);
-  /** Table name without quotes. */
   readonly name = this.metadata.tableName;
-  /** Table name in quotes, for SQL. */
+  /** The name in quotes. */
   readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
   readonly columns = recordColumns(this.dataSource, this.metadata);
@@ -24,12 +23,11 @@ export class ResourceTable {
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
   readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
-  /** The digits of decimals, which belong to the representation and on PostgreSQL not to its SQL. */
+  /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
   readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
-  /** Selects records with their versions. Parameter: the resource. */
-  // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
+  /** Parameter: the resource. A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`. */
   readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
@@ -48,10 +46,7 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /**
-   * Makes a record with its properties in the order of the columns. An absent property gets its default or `null`; an
-   * absent id stays absent if the database gives it.
-   */
+  /** An absent property gets its default or `null`; an absent id stays absent if the database gives it. */
   newRecord(values: Values): Record<string, unknown> {
     const record: Record<string, unknown> = { id: values['id'] ?? this.ids.next?.() };
     for (const column of this.valueColumns) {
@@ -69,12 +64,10 @@ export class ResourceTable {
     return record;
   }
 
-  /** Converts a value of a record to an SQL parameter. */
   parameterOf({ metadata }: RecordColumn, value: unknown): unknown {
     return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
   }
 
-  /** The values of a record as SQL parameters. */
   parametersOf(values: Values, withId = false): unknown[] {
     return (withId ? this.columns : this.valueColumns).map((column) =>
       this.parameterOf(column, values[column.property]),
@@ -96,22 +89,18 @@ export class ResourceTable {
   /** @throws {Error} for a property that is not sortable; the message names the remedy */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
-    const problem = this.sortProblem(column);
-    if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
-    return column;
-  }
-
-  /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-  private sortProblem({ property, kind }: RecordColumn): string | undefined {
-    if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
-      return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
+    if (property === 'id') return column;
+    const unsortable = (reason: string) => new Error(`The records of ${this.name} cannot be sorted: ${reason}`);
+    if (!SORTED_KINDS.includes(column.kind)) {
+      const rule = 'only numbers and dates have the same order on every engine';
+      throw unsortable(`${property} is a ${column.kind}, and ${rule}`);
     }
-    if (property === 'id' || this.hasIndex(property, 'id')) return undefined;
+    if (this.hasIndex(property, 'id')) return column;
     const columns = `['${property}', 'id']`;
-    return (
+    throw unsortable(
       `${property} has no index together with the id: add @Index(${columns}) to ${this.metadata.name}, and to a migration ` +
-      `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
-      `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`
+        `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
+        `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`,
     );
   }
 

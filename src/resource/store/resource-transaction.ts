@@ -110,7 +110,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Updates the given properties. If no value differs from the stored value, the version stays as well.
+   * Updates the properties whose values differ; without any, the version stays as well.
    * @returns `undefined` when there is no such record
    */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
@@ -136,7 +136,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return true;
   }
 
-  /** Deletes the records that exist. */
+  /** Ignores records that do not exist. */
   async deleteAll(records: readonly { readonly id: Id }[]): Promise<void> {
     for (const { id } of records) await this.delete(id);
   }
@@ -149,7 +149,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
   }
 
-  /** The id sequence is exhausted: the next id would be greater than 2^53 - 1. */
+  /** The next id would be greater than 2^53 - 1. */
   private idsSpent(): StorageFullError {
     const { name } = this.table;
     logger.error(
