@@ -13,21 +13,16 @@ describe('the cache of lists', () => {
   it('counts bytes, including evicted lists that are still read', async () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) await collect(cache, `/${list}`);
-    const first = cache.get('etag', '/0')!;
-    const second = cache.get('etag', '/1')!;
-    cache.retain(first);
-    cache.retain(first);
-    cache.retain(second);
+    const [release, ...releaseOthers] = ['/0', '/0', '/1'].map((url) => cache.retain(cache.get('etag', url)!));
     for (let list = 4; list < 12; list++) {
       await collect(cache, `/${list}`);
       expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
     }
     expect([cache.get('etag', '/0'), cache.get('etag', '/1')]).toEqual([undefined, undefined]);
     const held = cache.bytes;
-    cache.release(first);
+    release!();
     expect(cache.bytes).toBe(held);
-    cache.release(first);
-    cache.release(second);
+    for (const releaseOther of releaseOthers) releaseOther();
     expect(cache.bytes).toBe(held - 480_000);
   });
 

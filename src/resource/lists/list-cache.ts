@@ -94,13 +94,15 @@ export class ListCache {
     if (this.bytes < limit) this.lists.set(url, list);
   }
 
-  /** Counts a reader of a cached list; call `release` when it has finished. */
-  retain(list: CachedList): void {
+  /**
+   * Counts a reader of a cached list.
+   * @returns a function to call when the reader has finished
+   */
+  retain(list: CachedList): () => void {
     list.readers += 1;
-  }
-
-  release(list: CachedList): void {
-    list.readers -= 1;
-    if (list.readers === 0 && !list.isCached) this.staleBytes -= list.bytes;
+    return () => {
+      list.readers -= 1;
+      if (list.readers === 0 && !list.isCached) this.staleBytes -= list.bytes;
+    };
   }
 }

@@ -53,19 +53,13 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts
 
 /** A filter by an enum property. A repeated parameter means "or". */
 export function EnumFilter(values: NamedEnum, description: string): PropertyDecorator {
-  return applyDecorators(
-    ListPart({ isFilter: true }),
-    // `@nestjs/swagger` ignores the other options when an enum has a name.
-    ApiPropertyOptional({
-      ...OR,
-      maxItems: values.enum.length,
-      items: { type: 'string', enum: [...values.enum], [ENUM_NAME]: values.enumName } as object,
-      description,
-    }),
-    IsOptionalNotNull(),
-    QueryArray(),
-    IsIn(values.enum, { each: true, message: `must be one of ${values.enum.join(', ')}` }),
-    ArrayUnique(uniqueError),
+  // `@nestjs/swagger` ignores the other options when an enum has a name.
+  const items = { type: 'string', enum: [...values.enum], [ENUM_NAME]: values.enumName } as object;
+  const message = `must be one of ${values.enum.join(', ')}`;
+  return Filter(
+    { maxItems: values.enum.length, items, description },
+    undefined,
+    IsIn(values.enum, { each: true, message }),
   );
 }
 
@@ -78,20 +72,25 @@ const MOST_VALUES = 20;
  */
 export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
   const { example: _, ...items } = ids.schema;
-  return applyDecorators(
-    ListPart({ isFilter: true }),
-    ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
-    IsOptionalNotNull(),
-    QueryArray(ids.parse),
-    IsRecordId(ids, { each: true }),
-    ArrayMaxSize(MOST_VALUES, { message: `must be given at most ${MOST_VALUES} times` }),
-    ArrayUnique(uniqueError),
-  );
+  const message = `must be given at most ${MOST_VALUES} times`;
+  const validators = [IsRecordId(ids, { each: true }), ArrayMaxSize(MOST_VALUES, { message })];
+  return Filter({ maxItems: MOST_VALUES, items, description }, ids.parse, ...validators);
 }
 
-const OR = { type: 'array', uniqueItems: true } as const;
-
-const uniqueError = { message: 'names the same value twice' };
+function Filter(
+  schema: { readonly maxItems: number; readonly items: object; readonly description: string },
+  parse?: (text: string) => unknown,
+  ...validators: PropertyDecorator[]
+): PropertyDecorator {
+  return applyDecorators(
+    ListPart({ isFilter: true }),
+    ApiPropertyOptional({ type: 'array', uniqueItems: true, ...schema }),
+    IsOptionalNotNull(),
+    QueryArray(parse),
+    ...validators,
+    ArrayUnique({ message: 'names the same value twice' }),
+  );
+}
 
 /** Smallest and largest value of a bound. Dates and instants have no limits. */
 interface RangeLimits {

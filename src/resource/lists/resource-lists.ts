@@ -1,6 +1,7 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
+import { repeatRead } from '../../database/engine.js';
 import { TrackedResponse } from '../../http/connections/request-tracker.js';
 import { routeOf, targetOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
@@ -17,10 +18,8 @@ import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-declara
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 
-type ListSnapshot = Pick<ResourceSnapshot<AnyResourceEntity>, 'usage' | 'first' | 'pages' | 'close'>;
-
 /** A source of lists: a repository, or the records of its `where(...)`. */
-type ListSource = Pick<ResourceRepository<AnyResourceEntity>, 'scopeKey' | 'usage' | 'readSnapshot'>;
+type ListSource = Pick<ResourceRepository<AnyResourceEntity>, 'scopeKey' | 'usage' | 'openSnapshot'>;
 
 /** The return value of a list handler. */
 export type ListBody = Buffer | StreamableFile;
@@ -62,12 +61,13 @@ export class ResourceLists {
     const cached = this.cache.get(etagOf(usage), key);
     if (cached !== undefined) return this.replay(cached, exchange);
     // The records may have changed since then, so the headers are set again from the snapshot.
-    const make = (snapshot: ListSnapshot): Promise<ListBody> => {
+    const make = async (): Promise<ListBody> => {
+      const snapshot = await source.openSnapshot();
       setHeaders(snapshot.usage);
       return this.make(snapshot, selection, query.limit, key, exchange);
     };
     try {
-      return await this.queue.run(request, query.limit !== undefined, () => source.readSnapshot(make));
+      return await this.queue.run(request, query.limit !== undefined, () => repeatRead(make));
     } catch (error) {
       // An error response has no version.
       reply.removeHeader('etag').removeHeader('x-total-count');
@@ -77,7 +77,7 @@ export class ResourceLists {
 
   /** Makes a Buffer of a page or a short list, otherwise a stream of pages. The snapshot is closed at the end. */
   private async make(
-    snapshot: ListSnapshot,
+    snapshot: ResourceSnapshot<AnyResourceEntity>,
     selection: Selection,
     limit: number | undefined,
     key: string,
@@ -108,7 +108,7 @@ export class ResourceLists {
   /** Streams a list, and collects it for the cache. The client may be disconnected, because others need its snapshot. */
   private stream(
     arrayChunks: AsyncIterable<Buffer>,
-    snapshot: ListSnapshot,
+    snapshot: ResourceSnapshot<AnyResourceEntity>,
     key: string,
     { request, reply }: ResourceExchange,
   ): StreamableFile {
@@ -135,8 +135,7 @@ export class ResourceLists {
     if (list.link !== undefined) reply.header('link', list.link);
     if (list.chunks.length === 1) return list.chunks[0]!;
     if (request.method === 'HEAD') return jsonStream();
-    this.cache.retain(list);
-    return jsonStream(this.open(list.chunks.values(), request, () => this.cache.release(list)));
+    return jsonStream(this.open(list.chunks.values(), request, this.cache.retain(list)));
   }
 
   /** Opens a stream, and counts it if it ends with an error. A client that disconnects is no error. */

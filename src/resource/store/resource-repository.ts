@@ -2,14 +2,7 @@ import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
-import {
-  committed,
-  openSnapshot,
-  repeatRead,
-  type Sql,
-  transaction,
-  type TransactionOptions,
-} from '../../database/engine.js';
+import { committed, openSnapshot, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
@@ -170,14 +163,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       snapshot.close();
       throw error;
     }
-  }
-
-  /**
-   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and
-   * must not have sent anything to the client when it rejects.
-   */
-  readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
-    return repeatRead(async () => read(await this.openSnapshot()));
   }
 
   /**

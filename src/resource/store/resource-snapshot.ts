@@ -40,16 +40,20 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
     const query = new PageQuery(this.scope, selection);
-    const pages: JsonPage[] = [];
-    let missing = limit;
+    const chunks: Buffer[] = [];
+    let count = 0;
+    let last: SortPosition | undefined;
     let segments = query.segmentsBeyond(selection.after);
-    while (missing > 0 && segments.length > 0) {
-      const { page, next } = await this.step(query, segments[0]!, missing);
-      if (page !== undefined) pages.push(page);
-      missing -= page?.count ?? 0;
+    while (count < limit && segments.length > 0) {
+      const { page, next } = await this.step(query, segments[0]!, limit - count);
+      if (page !== undefined) {
+        chunks.push(...page.chunks);
+        count += page.count;
+        last = page.last;
+      }
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
     }
-    return joinPages(pages);
+    return last && { chunks, count, last };
   }
 
   /** All selected records, page by page. */
@@ -131,14 +135,4 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const { sql, parameters } = query.position(source, offset);
     return (await this.snapshot.query<SortPosition[]>(sql, [...parameters]))[0];
   }
-}
-
-function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
-  const final = pages.at(-1);
-  if (final === undefined || pages.length === 1) return final;
-  return {
-    chunks: pages.flatMap(({ chunks }) => chunks),
-    count: pages.reduce((sum, { count }) => sum + count, 0),
-    last: final.last,
-  };
 }
