@@ -13,10 +13,7 @@ class SubjectLists {
   readonly pages = this.waitQueue();
   readonly wholeLists = this.waitQueue();
 
-  constructor(
-    readonly subject: string,
-    private readonly timeout: number,
-  ) {}
+  constructor(private readonly timeout: number) {}
 
   get waitingCount(): number {
     return this.pages.size + this.wholeLists.size;
@@ -54,13 +51,12 @@ export class ListQueue {
    */
   async run<T>(request: FastifyRequest, isPage: boolean, make: () => Promise<T>): Promise<T> {
     const subject = subjectOf(request);
-    const lists = this.subjects.get(subject) ?? new SubjectLists(subject, this.config.database.busyTimeout);
+    const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
     this.subjects.set(subject, lists);
     if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
     else {
       const waiting = isPage ? lists.pages : lists.wholeLists;
-      const slot = new Promise<void>((start, reject) => waiting.push({ start, reject }));
-      await slot.finally(() => this.forgetIdle(lists));
+      await new Promise<void>((start, reject) => waiting.push({ start, reject }));
     }
     try {
       if (request.socket.destroyed) throw overloaded('The client has left before its list could be read');
@@ -68,13 +64,16 @@ export class ListQueue {
     } finally {
       lists.inProgress -= 1;
       this.free += 1;
-      this.forgetIdle(lists);
+      this.forgetIdle();
       this.startNext();
     }
   }
 
-  private forgetIdle({ subject, inProgress, waitingCount }: SubjectLists): void {
-    if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
+  /** Lists wait only while others are in progress, so this also forgets subjects whose lists have waited in vain. */
+  private forgetIdle(): void {
+    for (const [subject, { inProgress, waitingCount }] of this.subjects) {
+      if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
+    }
   }
 
   private begin(lists: SubjectLists): void {
@@ -84,15 +83,16 @@ export class ListQueue {
 
   private startNext(): void {
     this.isPageNext = !this.isPageNext;
-    const waiting = [...this.subjects.values()].filter(
-      ({ waitingCount, inProgress }) => waitingCount > 0 && inProgress < this.subjectShare,
+    const waiting = [...this.subjects].filter(
+      ([, { waitingCount, inProgress }]) => waitingCount > 0 && inProgress < this.subjectShare,
     );
-    const withPage = this.isPageNext ? waiting.find(({ pages }) => pages.size > 0) : undefined;
-    const lists = withPage ?? waiting[0];
-    if (lists === undefined) return;
+    const withPage = this.isPageNext ? waiting.find(([, { pages }]) => pages.size > 0) : undefined;
+    const next = withPage ?? waiting[0];
+    if (next === undefined) return;
+    const [subject, lists] = next;
     // The subject goes to the end of the round.
-    this.subjects.delete(lists.subject);
-    this.subjects.set(lists.subject, lists);
+    this.subjects.delete(subject);
+    this.subjects.set(subject, lists);
     this.begin(lists);
     const { pages, wholeLists } = lists;
     const first = this.isPageNext ? (pages.shift() ?? wholeLists.shift()) : (wholeLists.shift() ?? pages.shift());
