@@ -1,5 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { repeatRead } from '../../database/engine.js';
 import { TrackedResponse } from '../../http/connections/request-tracker.js';
@@ -110,14 +110,15 @@ export class ResourceLists {
     arrayChunks: AsyncIterable<Buffer>,
     snapshot: ResourceSnapshot<AnyResourceEntity>,
     key: string,
-    { request, reply }: ResourceExchange,
+    { request, reply: { raw } }: ResourceExchange,
   ): StreamableFile {
     const reader = this.readers.admit(request, () => stream.cutOff());
     const collected = this.cache.collect(etagOf(snapshot.usage), key, arrayChunks);
 
     async function* chunks(): AsyncGenerator<Buffer> {
       for await (const chunk of collected) {
-        countChunk(reply, chunk);
+        // One chunk waits in the socket while the next one is made.
+        if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * chunk.length);
         yield chunk;
         reader.read();
       }
@@ -146,11 +147,6 @@ export class ResourceLists {
     const stream = new ListStream(chunks, this.config.listTimeout, closed);
     return stream.once('error', () => this.metrics.cutOffLists.inc(route));
   }
-}
-
-/** Counts a chunk twice: one chunk waits in the socket while the next one is made. */
-function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
-  if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
+import { type Conditions, conditionsOf, joinConditions, type RecordScope, type Selection } from './selection.js';
 
 /**
  * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
@@ -37,8 +37,8 @@ export class PageQuery {
     const { table, sortBy, isById } = this;
     const { filters, ranges: { [sortBy]: range = {}, ...ranges } = {} } = selection;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
-    this.range = isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
-    this.filters = joinConditions(isById ? scope.others : scope, conditionsOf(table, { filters, ranges }));
+    this.range = isById ? joinConditions([scope.indexed, rangeOfSort]) : rangeOfSort;
+    this.filters = joinConditions([isById ? scope.others : scope, conditionsOf(table, { filters, ranges })]);
     this.isFiltered = this.filters.sql.length > 0;
   }
 
@@ -46,7 +46,7 @@ export class PageQuery {
    * The segments after a position: greater ids with the same value, then greater values, then records without a value.
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
-  segmentsBeyond(after: SortPosition | undefined): Segment[] {
+  segmentsBeyond(after: Selection['after']): Segment[] {
     const { name, cursorPlaceholder: placeholder } = this.column;
     const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
@@ -74,7 +74,7 @@ export class PageQuery {
 
   /** The rows of the segment that match the filters. */
   matching(segment: Segment): SqlText {
-    return this.all(joinConditions(segment, this.filters));
+    return this.all(joinConditions([segment, this.filters]));
   }
 
   /**
@@ -111,10 +111,5 @@ export class PageQuery {
     };
   }
 }
-
-const joinConditions = (one: Conditions, other: Conditions): Conditions => ({
-  sql: [...one.sql, ...other.sql],
-  parameters: [...one.parameters, ...other.parameters],
-});
 
 const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);

@@ -18,7 +18,7 @@ import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
 import { placeholders, recordValue } from './resource-table.js';
-import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
+import { conditionsOf, joinConditions, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
 
@@ -57,12 +57,11 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Finds at most `limit` records in any order, and locks them. In a large table the selection needs an index. */
   async findSome(selection: RecordSelection, limit: number): Promise<PublicRecord<Entity>[]> {
     const { table, scope } = this;
-    const { sql, parameters } = conditionsOf(table, selection);
-    const conditions = [...scope.sql, ...sql];
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `;
+    const { sql, parameters } = joinConditions([scope, conditionsOf(table, selection)]);
+    const where = sql.length === 0 ? '' : `WHERE ${sql.join(' AND ')} `;
     const rows = await this.transaction.query<Values[]>(
       `SELECT ${table.selected} FROM ${table.sqlName} ${where}${LIMIT}${table.forUpdate}`,
-      [...scope.parameters, ...parameters, limit],
+      [...parameters, limit],
     );
     return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);
   }

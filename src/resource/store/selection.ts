@@ -61,6 +61,11 @@ export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }
   return { sql, parameters };
 }
 
+export const joinConditions = (parts: readonly Conditions[]): Conditions => ({
+  sql: parts.flatMap(({ sql }) => sql),
+  parameters: parts.flatMap(({ parameters }) => parameters),
+});
+
 const ENDS = [
   ['from', '>='],
   ['to', '<='],
@@ -91,20 +96,17 @@ export class RecordScope implements Conditions {
     const wanted = values.flatMap(Object.entries).map(([property, value]) => {
       if (value === undefined) throw new Error(`where() needs a value for ${property}, or null for a missing one`);
       const column = table.column(property);
+      if (value === null) return { isIndexed: false, sql: [`${column.name} IS NULL`], parameters: [] };
       return {
-        isIndexed: value !== null && table.isIndexed(property),
-        sql: `${column.name} ${value === null ? 'IS NULL' : `= ${column.placeholder}`}`,
-        value: table.parameterOf(column, value),
+        isIndexed: table.isIndexed(property),
+        sql: [`${column.name} = ${column.placeholder}`],
+        parameters: [table.parameterOf(column, value)],
       };
     });
-    const conditionsOf = (part: typeof wanted): Conditions => ({
-      sql: part.map(({ sql }) => sql),
-      parameters: part.map(({ value }) => value).filter((value) => value !== null),
-    });
-    ({ sql: this.sql, parameters: this.parameters } = conditionsOf(wanted));
+    ({ sql: this.sql, parameters: this.parameters } = joinConditions(wanted));
     const first = wanted.find(({ isIndexed }) => isIndexed);
-    this.indexed = conditionsOf(first === undefined ? [] : [first]);
-    this.others = conditionsOf(wanted.filter((one) => one !== first));
+    this.indexed = joinConditions(first === undefined ? [] : [first]);
+    this.others = joinConditions(wanted.filter((one) => one !== first));
     if (wanted.length > 0) this.key = JSON.stringify(values);
     this.findById = this.findStatement('id = ?');
   }
