@@ -40,10 +40,7 @@ export class ResourceExchange {
     return this.knownPreconditions;
   }
 
-  /**
-   * Sets the ETag of a GET of one record and returns the record, or `undefined` with status 304.
-   * @throws {ApiError} 412 when `If-Match` does not hold
-   */
+  /** Returns the record of a GET, or `undefined` with status 304. @throws {ApiError} 412 when `If-Match` does not hold */
   record<T>({ record, version }: Stored<T>): T | undefined {
     this.reply.header('etag', etagOf(version));
     if (!this.preconditions.isNotModified(version)) return record;

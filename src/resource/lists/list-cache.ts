@@ -94,10 +94,7 @@ export class ListCache {
     if (this.bytes < limit) this.lists.set(url, list);
   }
 
-  /**
-   * Counts a reader of a cached list.
-   * @returns a function to call when the reader has finished
-   */
+  /** Counts a reader of a cached list until it calls the returned function. */
   retain(list: CachedList): () => void {
     list.readers += 1;
     return () => {

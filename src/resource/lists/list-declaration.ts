@@ -84,7 +84,6 @@ function listOf({ constructor }: object): ResourceName {
   throw new Error(`${constructor.name} has a filter and must extend ListQueryOf(...)`);
 }
 
-/** Turns the query of a list into a selection. */
 export function selectionOf(query: ListQuery): Selection {
   const declaration = declarationOf(query.constructor);
   const values = query as Readonly<Record<string, unknown>>;
@@ -115,7 +114,6 @@ export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
   return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
 }
 
-/** The kind of column of each type, and its name in messages. */
 const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: string]>> = {
   integer: ['integer', 'integers'],
   number: ['real', 'double precision'],
@@ -124,10 +122,7 @@ const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: stri
   'date-time': ['date', 'instants'],
 };
 
-/**
- * Compares the declared filters, ranges and sorts of a resource with its table at start.
- * @throws {Error} for a property that is missing, has another type, or lacks an index to sort by
- */
+/** @throws {Error} at the start, for a filter, range or sort whose property is missing, of another type or has no index */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
     const json = filters.find((property) => table.column(property).kind === 'json');

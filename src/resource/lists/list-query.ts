@@ -66,10 +66,7 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
 /** Maximum number of values of one filter. Each number of values needs its own SQL statement. */
 const MOST_VALUES = 20;
 
-/**
- * A filter by an id, such as a reference. A repeated parameter means "or".
- * @param ids of the other resource
- */
+/** A filter by the id of another resource. A repeated parameter means "or". */
 export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
   const { example: _, ...items } = ids.schema;
   const message = `must be given at most ${MOST_VALUES} times`;

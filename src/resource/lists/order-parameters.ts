@@ -90,10 +90,7 @@ function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): bool
   return positionOf(value, property, sorts[property]!, ids) !== undefined;
 }
 
-/**
- * A cursor of a sorted list: the sort property, and the value and id of the last record of the page, all of which the
- * client has received. The record may have been deleted.
- */
+/** A cursor: the sort property, and the value and id of the last record, all of which the client has received. */
 export function cursorOf(property: string, { value, id }: SortPosition): string {
   return Buffer.from(JSON.stringify([property, value, id])).toString('base64url');
 }

@@ -21,7 +21,6 @@ import { ListReaders } from './list-readers.js';
 /** A source of lists: a repository, or the records of its `where(...)`. */
 type ListSource = Pick<ResourceRepository<AnyResourceEntity>, 'scopeKey' | 'usage' | 'openSnapshot'>;
 
-/** The return value of a list handler. */
 export type ListBody = Buffer | StreamableFile;
 
 /**
@@ -38,10 +37,7 @@ export class ResourceLists {
     private readonly metrics: Metrics,
   ) {}
 
-  /**
-   * Makes the return value of a list handler.
-   * @throws {ApiError} 412 when `If-Match` does not hold, 503 when too many lists are read
-   */
+  /** @throws {ApiError} 412 when `If-Match` does not hold, 503 when too many lists are read */
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
@@ -149,11 +145,7 @@ export class ResourceLists {
   }
 }
 
-/**
- * The `Link` header (RFC 8288) to the next page; the other query parameters stay.
- * @param target path and query of this request
- * @param last its id, or its cursor
- */
+/** The `Link` (RFC 8288) to the page after an id or a cursor; the other query parameters of the target stay. */
 export function nextPageLink(target: string, last: number | string): string {
   const url = targetOf({ url: target });
   url.searchParams.set('after', String(last));

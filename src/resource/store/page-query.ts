@@ -1,9 +1,6 @@
 import { type Conditions, conditionsOf, joinConditions, type RecordScope, type Selection } from './selection.js';
 
-/**
- * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
- * (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG).
- */
+/** With a plain parameter, SQLite recompiles the statement for each value (SQLITE_DBCONFIG_ENABLE_QPSG). */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
 /** A contiguous range of the index of the order. Both engines read it without sorting. */
@@ -77,10 +74,7 @@ export class PageQuery {
     return this.all(joinConditions([segment, this.filters]));
   }
 
-  /**
-   * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index
-   * of a filter and sorting the result.
-   */
+  /** The matching rows among the first `scannedRows`. The inner LIMIT keeps SQLite on the index of the order. */
   scanned(segment: Segment, scannedRows: number): SqlText {
     const { sql, parameters } = this.all(segment);
     return {

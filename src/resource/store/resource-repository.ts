@@ -100,8 +100,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * Updates the given properties. If no value differs from the stored value, the version stays as well.
    * @param changes or a function that gets the stored record. It runs inside the transaction after the preconditions
    * and may throw an error of the feature. It may run again, so it must only use its argument.
-   * @throws {ResourceNotFoundError}
-   * @throws {ApiError} 412 or 428 when the preconditions do not hold
+   * @throws {ResourceNotFoundError}, {ApiError} 412 or 428 when the preconditions do not hold
    */
   update(
     id: Entity['id'],
@@ -113,10 +112,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return this.transaction(update, preconditions);
   }
 
-  /**
-   * @throws {ResourceNotFoundError}
-   * @throws {ApiError} 412 or 428 when the preconditions do not hold
-   */
+  /** @throws {ResourceNotFoundError}, {ApiError} 412 or 428 when the preconditions do not hold */
   delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const deletion = async (tx: Sql): Promise<void> => {

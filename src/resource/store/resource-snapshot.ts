@@ -8,9 +8,7 @@ import { conditionsOf, type RecordScope, type Selection, type SortPosition } fro
 /** Page size of a list without `limit`. */
 export const PAGE = 1000;
 
-/**
- * Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that chunks can be concatenated.
- */
+/** Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. */
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
   readonly count: number;
@@ -66,10 +64,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     }
   }
 
-  /**
-   * All selected records as objects by ascending id, page by page. Only for the command line: it may take long.
-   * @param after an id; only records with greater ids are selected
-   */
+  /** All selected records as objects by ascending id, page by page. Only for the command line: it may take long. */
   async *records(
     { filters, after = this.table.ids.lowest }: Pick<Selection, 'filters'> & { readonly after?: Id },
     limit = Infinity,
@@ -107,10 +102,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.close();
   }
 
-  /**
-   * Reads up to `missing` selected records of a segment with one bounded statement.
-   * @returns the records, and where the next statement begins (exclusive); absent at the end of the segment
-   */
+  /** Reads with one bounded statement. The next one begins after `next`, which is absent at the end of the segment. */
   private async step(query: PageQuery, segment: Segment, missing: number) {
     const { scannedRows } = this.limits;
     const limit = Math.min(missing, this.mostRecords);

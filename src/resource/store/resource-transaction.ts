@@ -108,10 +108,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     await this.transaction.query('RELEASE SAVEPOINT many', []);
   }
 
-  /**
-   * Updates the properties whose values differ; without any, the version stays as well.
-   * @returns `undefined` when there is no such record
-   */
+  /** Changes nothing, not even the version, if no value differs; `undefined` when there is no such record. */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
     const current = await this.find(id);
     if (current === undefined) return undefined;
@@ -208,10 +205,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.storage.audited ? runAudited(this.table, this.transaction, actors(), write) : write();
   }
 
-  /**
-   * Inserts records in as few statements as possible, then checks the rule of the resource.
-   * @param creations of records that either all have ids, or all have none
-   */
+  /** Inserts records, which all have ids or all have none, then checks the rule of the resource. */
   private async insert(
     creations: readonly Creation<Entity>[],
     { epoch, revision }: LockedUsage,
