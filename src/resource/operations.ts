@@ -11,20 +11,7 @@ import {
   headers,
 } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
-import {
-  DISK_FULL,
-  EXCLUDED,
-  invalidBody,
-  invalidIdOrBody,
-  invalidRecordId,
-  invalidQuery,
-  KEY_ERRORS,
-  notFound,
-  stale,
-  storageFull,
-  UNCONDITIONAL,
-  wrongType,
-} from './operation-errors.js';
+import { createErrors, getErrors, KEY_ERRORS, listErrors, writeErrors } from './operation-errors.js';
 import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
@@ -71,13 +58,11 @@ function ApiWrite(
   body?: Type,
   method: 'POST' | 'PUT' | 'PATCH' = 'POST',
 ): MethodDecorator {
-  const rejected = body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)];
-  const common = [notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL];
   return applyDecorators(
     ApiId(name),
     ApiWriteConditions(),
     ...(body === undefined ? [] : [ApiBody({ type: body })]),
-    ApiErrors(`${name.plural}:write`, ...rejected, ...common, ...errors),
+    ApiErrors(`${name.plural}:write`, ...writeErrors(name, method, body), ...errors),
   );
 }
 
@@ -97,7 +82,6 @@ export const ApiList = (
   }: ListOptions,
 ): MethodDecorator => {
   const counts = of === undefined ? (['X-Total-Count'] as const) : [];
-  const parentErrors = of === undefined ? [] : [invalidRecordId(of), notFound(of)];
   const summary = `Retrieve all ${name.pluralText}${of === undefined ? '' : ` of ${of.indefinite}`}`;
   return applyDecorators(
     RateClass('list'),
@@ -106,7 +90,7 @@ export const ApiList = (
     ApiReadConditions(),
     success(200, `The ${name.pluralText}`, [record], 'ETag', 'Link', ...counts),
     notModified('ETag', ...counts),
-    ApiErrors(`${name.plural}:read`, invalidQuery(query), stale('ETag', ...counts), ...parentErrors, ...errors),
+    ApiErrors(`${name.plural}:read`, ...listErrors(query, ['ETag', ...counts], of), ...errors),
   );
 };
 
@@ -120,7 +104,7 @@ export const ApiGet = (
     ApiReadConditions(),
     success(200, `The ${name.text}`, record, 'ETag'),
     notModified('ETag'),
-    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
+    ApiErrors(`${name.plural}:read`, ...getErrors(name), ...errors),
   );
 
 export const ApiCreate = (
@@ -137,14 +121,7 @@ export const ApiCreate = (
     ApiIdempotencyKey(),
     ApiBody({ type: body }),
     success(201, `The ${name.text} is stored`, record, 'Location', 'ETag', 'Idempotency-Replayed'),
-    ApiErrors(
-      `${name.plural}:write`,
-      invalidBody(body),
-      wrongType('POST'),
-      storageFull(name),
-      ...errors,
-      ...KEY_ERRORS,
-    ),
+    ApiErrors(`${name.plural}:write`, ...createErrors(name, body), ...errors, ...KEY_ERRORS),
   );
 
 export const ApiReplace = (
