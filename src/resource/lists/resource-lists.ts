@@ -116,7 +116,7 @@ export class ResourceLists {
         // One chunk waits in the socket while the next one is made.
         if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * chunk.length);
         yield chunk;
-        reader.read();
+        reader.readAt = performance.now();
       }
     }
 
