@@ -24,29 +24,21 @@ interface Stored<T> {
 
 /** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
+  readonly request = this.context.switchToHttp().getRequest<FastifyRequest>();
+  readonly reply = this.context.switchToHttp().getResponse<FastifyReply>();
   private knownPreconditions?: Preconditions;
 
-  constructor(
-    readonly request: FastifyRequest,
-    readonly reply: FastifyReply,
-    private readonly pathPrefix: () => string,
-  ) {}
+  constructor(private readonly context: ExecutionContext) {}
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: key } = this.request.headers;
-    this.knownPreconditions ??= new Preconditions(
-      ifMatch,
-      ifNoneMatch,
-      key === undefined ? undefined : idempotencyKeyOf(String(key), this.request, this.reply),
-    );
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: field } = this.request.headers;
+    const keyOf = () => (field === undefined ? undefined : idempotencyKeyOf(String(field), this.request, this.reply));
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf());
     return this.knownPreconditions;
   }
 
-  /**
-   * Sets the ETag of a GET of one record and returns the record, or `undefined` with status 304.
-   * @throws {ApiError} 412 when `If-Match` does not hold
-   */
+  /** Returns the record of a GET, or `undefined` with status 304. @throws {ApiError} 412 when `If-Match` does not hold */
   record<T>({ record, version }: Stored<T>): T | undefined {
     this.reply.header('etag', etagOf(version));
     if (!this.preconditions.isNotModified(version)) return record;
@@ -56,7 +48,7 @@ export class ResourceExchange {
 
   /** Sets `Location` and ETag of a POST and returns the record. */
   created<T extends { readonly id: Id }>({ plural }: ResourceName, { record, version }: Stored<T>): T {
-    this.reply.headers({ location: `${this.pathPrefix()}/${plural}/${record.id}`, etag: etagOf(version) });
+    this.reply.headers({ location: `${pathPrefix(this.context)}/${plural}/${record.id}`, etag: etagOf(version) });
     return record;
   }
 
@@ -68,11 +60,9 @@ export class ResourceExchange {
 }
 
 /** Parameter decorator: injects the `ResourceExchange` of the request. */
-export const Exchange = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  const http = context.switchToHttp();
-  const prefix = () => pathPrefix(context);
-  return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), prefix);
-});
+export const Exchange = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => new ResourceExchange(context),
+);
 
 /** `@Param('note', ParseIdPipe)`: a record id in a path; any other text is 400. */
 @Injectable()

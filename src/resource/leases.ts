@@ -6,7 +6,7 @@ import { engineOf, type Sql, transaction } from '../database/engine.js';
 
 /** Scheduled work that only one of all processes does. */
 export interface SharedWork {
-  /** Name of the work in the database. */
+  /** Its name in the database. */
   readonly name: string;
   /** Milliseconds between the starts of two runs. Before that, `run` does nothing. */
   readonly every: number;
@@ -72,10 +72,7 @@ export class Leases implements OnModuleDestroy {
     return false;
   }
 
-  /**
-   * @param begun when the run began, by the clock of the database
-   * @returns `undefined` when the work is not due, or another run has the lease
-   */
+  /** @returns `undefined` when the work is not due, or another run has the lease */
   private runBatch({ name, every, lease = 60_000, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
       const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease]);

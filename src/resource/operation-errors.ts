@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
-import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
+import { invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/property-decorators.js';
 import { unknownParameter } from '../http/request.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
@@ -13,80 +13,87 @@ import { excludedVersion, preconditionRequired, staleVersion } from './precondit
 import { invalidId, ResourceNotFoundError, StorageFullError } from './record-errors.js';
 import type { ResourceName } from './resource.js';
 
-type Errors = Readonly<Record<string, ApiError>>;
-
 const parameter = unknownParameter('limit');
+const disk = new DiskFullError(undefined);
+const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
 
-export function invalidQuery(query: Type): DescribedError {
+/** Errors of the GET of a list with the header fields of its 200; `of` is the resource whose id is in the path. */
+export function listErrors(query: Type, headers: readonly HeaderName[], of?: ResourceName): DescribedError[] {
   const known = [...propertiesOf(query).declared].join(', ');
-  return described('A parameter is unknown or not valid', {
+  const invalidQuery = described('A parameter is unknown or not valid', {
     value: invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }]),
     name: invalidRequest([{ parameter: 'colour', message: `is not known here; known are ${known}` }]),
   });
+  const parentErrors = of === undefined ? [] : [invalidRecordId(of), notFound(of)];
+  return [invalidQuery, stale(...headers), ...parentErrors];
 }
 
-export function invalidRecordId({ ids }: ResourceName): DescribedError {
-  const errors = { id: invalidId('id', ids), parameter };
-  return described('The id is not valid, or there is a parameter that is not known', errors);
+/** Errors of the GET of one record. */
+export const getErrors = (name: ResourceName): DescribedError[] => [
+  invalidRecordId(name),
+  notFound(name),
+  stale('ETag'),
+];
+
+/** Errors of the POST of a new record. */
+export function createErrors({ plural, pluralText }: ResourceName, body: Type): DescribedError[] {
+  const invalid =
+    'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known';
+  const full = `As many ${pluralText} are stored as may be, or the volume of the database is full`;
+  return [
+    described(invalid, bodyErrors(body)),
+    wrongType('POST'),
+    described(full, { full: new StorageFullError(plural), disk }),
+  ];
 }
 
-export function invalidBody(body: Type): DescribedError {
-  return described(
-    'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
-    bodyErrors(body),
-  );
+/** Errors of a write to one record. */
+export function writeErrors(name: ResourceName, method: 'POST' | 'PUT' | 'PATCH', body?: Type): DescribedError[] {
+  return [
+    ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)]),
+    notFound(name),
+    described(FAILED_CONDITION, { changed: staleVersion(), excluded: excludedVersion() }),
+    described('The service requires If-Match (`REQUIRE_IF_MATCH`)', { absent: preconditionRequired() }),
+    described('The volume of the database is full', { disk }),
+  ];
 }
 
-export function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
-  return described(
-    'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
-    { ...bodyErrors(body), id: invalidId('id', ids) },
-  );
-}
-
-/** Errors of a body. One is that its first property is `null`. */
-function bodyErrors(body: Type): Errors {
-  const [first = ''] = propertiesOf(body).declared;
-  const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);
-  return { property, malformed: emptyBody(), parameter };
-}
-
-export function notFound(name: ResourceName): DescribedError {
-  const absent = new ResourceNotFoundError(name, name.ids.schema.example);
-  return described(`There is no such ${name.text}`, { absent });
-}
-
-const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
-
-/** 412 on a GET; it has the header fields of the successful response. */
-export const stale = (...headers: HeaderName[]): DescribedError =>
-  described(FAILED_CONDITION, { changed: staleVersion() }, ...headers);
-
-/** 412 on a write. */
-export const EXCLUDED = described(FAILED_CONDITION, { changed: staleVersion(), excluded: excludedVersion() });
-
-export const UNCONDITIONAL = described('The service requires If-Match (`REQUIRE_IF_MATCH`)', {
-  absent: preconditionRequired(),
-});
-
-export function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
-  const errors = { type: wrongMediaType(method), coding: wrongCoding() };
-  const accepted = method === 'PATCH' ? 'Accept-Patch' : 'Accept';
-  return described('The body is not JSON in UTF-8', errors, accepted, 'Accept-Encoding');
-}
-
-/** The errors of operations with an `Idempotency-Key`. */
+/** Errors of operations with an `Idempotency-Key`. */
 export const KEY_ERRORS: readonly DescribedError[] = [
   described('The Idempotency-Key is not valid', { key: invalidKey() }),
   described('A request with this Idempotency-Key is in progress', { keyInUse: keyInUse() }, 'Retry-After'),
   described('Another request had this Idempotency-Key', { keyReused: keyReused() }),
 ];
 
-const disk = new DiskFullError(undefined);
+function invalidRecordId({ ids }: ResourceName): DescribedError {
+  const errors = { id: invalidId('id', ids), parameter };
+  return described('The id is not valid, or there is a parameter that is not known', errors);
+}
 
-export const DISK_FULL = described('The volume of the database is full', { disk });
+function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
+  const description =
+    'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid';
+  return described(description, { ...bodyErrors(body), id: invalidId('id', ids) });
+}
 
-export function storageFull({ plural, pluralText }: ResourceName): DescribedError {
-  const description = `As many ${pluralText} are stored as may be, or the volume of the database is full`;
-  return described(description, { full: new StorageFullError(plural), disk });
+/** One error of a body is that its first property is `null`. */
+function bodyErrors(body: Type) {
+  const [first = ''] = propertiesOf(body).declared;
+  const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);
+  return { property, malformed: emptyBody(), parameter };
+}
+
+function notFound(name: ResourceName): DescribedError {
+  const absent = new ResourceNotFoundError(name, name.ids.schema.example);
+  return described(`There is no such ${name.text}`, { absent });
+}
+
+/** 412 on a GET; it has the header fields of the successful response. */
+const stale = (...headers: HeaderName[]): DescribedError =>
+  described(FAILED_CONDITION, { changed: staleVersion() }, ...headers);
+
+function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
+  const errors = { type: wrongMediaType(method), coding: wrongCoding() };
+  const accepted = method === 'PATCH' ? 'Accept-Patch' : 'Accept';
+  return described('The body is not JSON in UTF-8', errors, accepted, 'Accept-Encoding');
 }

@@ -11,20 +11,7 @@ import {
   headers,
 } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
-import {
-  DISK_FULL,
-  EXCLUDED,
-  invalidBody,
-  invalidIdOrBody,
-  invalidRecordId,
-  invalidQuery,
-  KEY_ERRORS,
-  notFound,
-  stale,
-  storageFull,
-  UNCONDITIONAL,
-  wrongType,
-} from './operation-errors.js';
+import { createErrors, getErrors, KEY_ERRORS, listErrors, writeErrors } from './operation-errors.js';
 import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
@@ -33,9 +20,9 @@ interface OperationOptions {
   readonly errors?: readonly DescribedError[];
 }
 
-interface RecordOptions extends OperationOptions {
-  readonly record: Type;
-}
+type RecordOptions = OperationOptions & { readonly record: Type };
+
+type BodyOptions = OperationOptions & { readonly body: Type };
 
 interface ListOptions extends RecordOptions {
   readonly query: Type;
@@ -49,10 +36,6 @@ interface ActionOptions extends RecordOptions {
   /** In words, such as `Cancel a booking`. */
   readonly summary: string;
   readonly body?: Type;
-}
-
-interface BodyOptions extends OperationOptions {
-  readonly body: Type;
 }
 
 const ApiId = (name: ResourceName): MethodDecorator =>
@@ -69,24 +52,20 @@ const success = (status: number, description: string, type: Body, ...names: Head
 const notModified = (...names: HeaderName[]): MethodDecorator =>
   success(304, 'You have this version already', undefined, ...names);
 
-/** Describes the id, the preconditions, the body and the errors of a write to one record. */
 function ApiWrite(
   name: ResourceName,
   errors: readonly DescribedError[],
   body?: Type,
   method: 'POST' | 'PUT' | 'PATCH' = 'POST',
 ): MethodDecorator {
-  const rejected = body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)];
-  const common = [notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL];
   return applyDecorators(
     ApiId(name),
     ApiWriteConditions(),
     ...(body === undefined ? [] : [ApiBody({ type: body })]),
-    ApiErrors(`${name.plural}:write`, ...rejected, ...common, ...errors),
+    ApiErrors(`${name.plural}:write`, ...writeErrors(name, method, body), ...errors),
   );
 }
 
-/** Describes the response to a write with the record. */
 const changed = ({ text }: ResourceName, type: Type, ...names: HeaderName[]): MethodDecorator =>
   success(200, `The ${text} as it is now`, type, ...names);
 
@@ -111,13 +90,7 @@ export const ApiList = (
     ApiReadConditions(),
     success(200, `The ${name.pluralText}`, [record], 'ETag', 'Link', ...counts),
     notModified('ETag', ...counts),
-    ApiErrors(
-      `${name.plural}:read`,
-      invalidQuery(query),
-      stale('ETag', ...counts),
-      ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
-      ...errors,
-    ),
+    ApiErrors(`${name.plural}:read`, ...listErrors(query, ['ETag', ...counts], of), ...errors),
   );
 };
 
@@ -131,7 +104,7 @@ export const ApiGet = (
     ApiReadConditions(),
     success(200, `The ${name.text}`, record, 'ETag'),
     notModified('ETag'),
-    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
+    ApiErrors(`${name.plural}:read`, ...getErrors(name), ...errors),
   );
 
 export const ApiCreate = (
@@ -148,14 +121,7 @@ export const ApiCreate = (
     ApiIdempotencyKey(),
     ApiBody({ type: body }),
     success(201, `The ${name.text} is stored`, record, 'Location', 'ETag', 'Idempotency-Replayed'),
-    ApiErrors(
-      `${name.plural}:write`,
-      invalidBody(body),
-      wrongType('POST'),
-      storageFull(name),
-      ...errors,
-      ...KEY_ERRORS,
-    ),
+    ApiErrors(`${name.plural}:write`, ...createErrors(name, body), ...errors, ...KEY_ERRORS),
   );
 
 export const ApiReplace = (
@@ -199,8 +165,7 @@ export const ApiDelete = (
   );
 
 /**
- * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the
- * preconditions of the exchange, so that it has an `Idempotency-Key`, too.
+ * Describes an action on a record with status 200, such as `POST /bookings/{id}/cancel`, and its `Idempotency-Key`.
  * @param action the last segment of its path
  */
 export const ApiAction = (

@@ -29,8 +29,8 @@ export class Preconditions {
   }
 
   /**
-   * Returns the check of a write, for the transaction that changes the record. The check throws an `ApiError`: 428 when
-   * `If-Match` is required and missing, 412 when a condition does not hold.
+   * The check of a write, inside its transaction. It throws an `ApiError`: 428 when `If-Match` is required and missing,
+   * 412 when a condition does not hold.
    */
   forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): WriteCheck {
     return (current) => {
@@ -42,18 +42,15 @@ export class Preconditions {
 
 export const NO_PRECONDITIONS = new Preconditions();
 
-/** 428: the service requires If-Match. */
 export function preconditionRequired(): ApiError {
   const message = 'Send If-Match with the ETag of the record that you mean to change';
   return new ApiError(428, 'PRECONDITION_REQUIRED', message);
 }
 
-/** 412: If-Match names another version. */
 export function staleVersion(): ApiError {
   return preconditionFailed('The record has changed since you read it; read it again, then decide');
 }
 
-/** 412: If-None-Match names this version. */
 export function excludedVersion(): ApiError {
   return preconditionFailed('The record is one that If-None-Match excludes');
 }

@@ -273,21 +273,6 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(await samples.find(2)).toEqual(results[3]);
   });
 
-  it('fails only the rejected one of the updates that wait together', async () => {
-    await samples.create(sample());
-    await samples.create(sample());
-    const results = await outcomes([
-      samples.update(1, { colour: 'red' }),
-      samples.update(2, { colour: 'no colour' }),
-      samples.update(2, { amount: 5 }),
-    ]);
-    expect(results).toEqual([
-      { record: { id: 1, ...sample({ colour: 'red' }) }, version: expect.anything() },
-      expect.stringMatching(/samples_colour/),
-      { record: { id: 2, ...sample({ amount: 5 }) }, version: expect.anything() },
-    ]);
-  });
-
   it('gives each of the deletions that wait together a separate result, and frees every place', async () => {
     for (let count = 0; count < 3; count++) await samples.create(sample());
     const { revision } = await samples.usage();
@@ -305,16 +290,6 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await expect(samples.find(2)).resolves.toBeDefined();
     expect(await outcomes([samples.create(sample()), samples.create(sample())])).toHaveLength(2);
     await expect(samples.create(sample())).rejects.toThrow(StorageFullError);
-  });
-
-  it('fails only the rejected one of the deletions that wait together', async () => {
-    const cookie = await cookies.create(COOKIE);
-    const other = await cookies.create(COOKIE);
-    await samples.create(sample({ cookieId: cookie.record.id }));
-    const { count } = await cookies.usage();
-    const results = await outcomes([cookies.delete(cookie.record.id), cookies.delete(other.record.id)]);
-    expect(results).toEqual([expect.stringMatching(/foreign key/i), undefined]);
-    expect((await cookies.usage()).count).toBe(count - 1);
   });
 
   it('has other ETags if the entity has another property, because each record is different', async () => {

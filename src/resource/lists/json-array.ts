@@ -12,8 +12,7 @@ const CLOSING = Buffer.from(']');
 
 /** A complete JSON array as one Buffer. */
 export function wholeArray(chunks: readonly Buffer[]): Buffer {
-  if (chunks.length === 0) return Buffer.from('[]');
-  return withOpeningBracket(Buffer.concat([...chunks, CLOSING]));
+  return chunks.length === 0 ? Buffer.from('[]') : withOpeningBracket(Buffer.concat([...chunks, CLOSING]));
 }
 
 /** Sets the first byte to `[` in place: a copy would double the memory of a list. */
@@ -22,13 +21,11 @@ function withOpeningBracket(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** A JSON array in chunks: the pages that are read already, then the others. */
-export async function* arrayChunks(read: JsonPage[], unread: AsyncIterator<JsonPage>): AsyncGenerator<Buffer> {
-  for (const [index, { chunks }] of read.entries()) {
-    yield index === 0 ? withOpeningBracket(concatenated(chunks)) : concatenated(chunks);
-  }
-  for (let next = await unread.next(); !next.done; next = await unread.next()) {
-    yield concatenated(next.value.chunks);
+/** A JSON array in chunks, one for each page. */
+export async function* arrayChunks(first: JsonPage, others: AsyncIterable<JsonPage>): AsyncGenerator<Buffer> {
+  yield withOpeningBracket(concatenated(first.chunks));
+  for await (const { chunks } of others) {
+    yield concatenated(chunks);
     // Without this pause a fast reader would block the event loop until the list ends.
     await yieldToOthers();
   }
@@ -44,18 +41,20 @@ export function jsonStream(array: Readable = Readable.from([])): StreamableFile 
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
+export type ListChunks = AsyncIterator<Buffer> | Iterator<Buffer>;
+
 /**
  * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to
  * the first stream of a connection until the connection closes.
  */
 export class ListStream extends Readable {
-  private chunks?: AsyncIterator<Buffer> | Iterator<Buffer>;
+  private chunks?: ListChunks;
 
   /**
    * @param timeout milliseconds for the client to read the whole list
    * @param closed called once: at the end, after an error, or when the client disconnects
    */
-  constructor(chunks: AsyncIterator<Buffer> | Iterator<Buffer>, timeout: number, closed: () => void) {
+  constructor(chunks: ListChunks, timeout: number, closed: () => void) {
     super({ highWaterMark: 1 });
     this.chunks = chunks;
     const deadline = setTimeout(() => this.cutOff(), timeout);
@@ -75,6 +74,7 @@ export class ListStream extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    void this.chunks?.return?.();
     this.chunks = undefined;
     callback(error);
   }

@@ -1,48 +1,52 @@
+import { Readable } from 'node:stream';
 import { Config } from '../../config/config.js';
 import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);
-/** A list that takes `size` kilobytes of the cache, overhead included. */
-const kilobytes = (size: number): Buffer[] => [Buffer.alloc(1000 * size - 1024)];
+
+/** Collects a list that takes `size` kilobytes of the cache, overhead included. */
+async function collect(cache: ListCache, url: string, size = 240, etag = 'etag'): Promise<void> {
+  for await (const _ of cache.collect(etag, url, Readable.from([Buffer.alloc(1000 * size - 1024)])));
+}
 
 describe('the cache of lists', () => {
-  it('counts bytes, including evicted lists that are still read', () => {
+  it('counts bytes, including evicted lists that are still read', async () => {
     const cache = cacheOf(1_000_000);
-    for (let list = 0; list < 4; list++) cache.collected('etag', `/${list}`, kilobytes(240));
-    const first = cache.get('etag', '/0')!;
-    const second = cache.get('etag', '/1')!;
-    cache.retain(first);
-    cache.retain(first);
-    cache.retain(second);
+    for (let list = 0; list < 4; list++) await collect(cache, `/${list}`);
+    const [release, ...releaseOthers] = ['/0', '/0', '/1'].map((url) => cache.retain(cache.get('etag', url)!));
     for (let list = 4; list < 12; list++) {
-      cache.collected('etag', `/${list}`, kilobytes(240));
+      await collect(cache, `/${list}`);
       expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
     }
     expect([cache.get('etag', '/0'), cache.get('etag', '/1')]).toEqual([undefined, undefined]);
     const held = cache.bytes;
-    cache.release(first);
+    release!();
     expect(cache.bytes).toBe(held);
-    cache.release(first);
-    cache.release(second);
+    for (const releaseOther of releaseOthers) releaseOther();
     expect(cache.bytes).toBe(held - 480_000);
   });
 
-  it('collects nothing while readers of old lists leave no room', () => {
+  it('collects nothing while readers of old lists leave no room', async () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) {
-      cache.collected('old', `/${list}`, kilobytes(240));
+      await collect(cache, `/${list}`, 240, 'old');
       cache.retain(cache.get('old', `/${list}`)!);
     }
-    for (let list = 0; list < 4; list++) cache.collected('new', `/${list}`, kilobytes(240));
+    for (let list = 0; list < 4; list++) cache.add('new', `/${list}`, Buffer.alloc(238_000));
     expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
-    expect(cache.collect()).toBe(false);
+    await collect(cache, '/small', 2);
+    expect(cache.get('etag', '/small')).toBeUndefined();
   });
 
-  it('collects at most two lists at a time', () => {
+  it('collects at most two lists at a time, and none that is not read to its end', async () => {
     const cache = cacheOf(1_000_000);
-    expect([cache.collect(), cache.collect(), cache.collect()]).toEqual([true, true, false]);
-    cache.collected('etag', '/a');
-    expect(cache.collect()).toBe(true);
+    const unfinished = ['/a', '/b'].map((url) => cache.collect('etag', url, Readable.from([Buffer.alloc(9)])));
+    for (const list of unfinished) await list.next();
+    await collect(cache, '/c');
+    expect(cache.get('etag', '/c')).toBeUndefined();
+    await unfinished[0]!.return(undefined);
+    await collect(cache, '/d');
+    expect(cache.get('etag', '/d')).toBeDefined();
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
@@ -67,11 +71,10 @@ describe('the cache of lists', () => {
     expect([cache.get('etag', '/long'), cache.get('etag', '/shorter')]).toEqual([undefined, expect.anything()]);
   });
 
-  it('caches nothing with LIST_CACHE_BYTES=0', () => {
+  it('caches nothing with LIST_CACHE_BYTES=0', async () => {
     const cache = cacheOf(0);
-    expect(cache.collect()).toBe(false);
-    cache.collected('etag', '/', kilobytes(2));
+    await collect(cache, '/long');
     cache.add('etag', '/', Buffer.from('[]'));
-    expect(cache.get('etag', '/')).toBeUndefined();
+    expect([cache.get('etag', '/long'), cache.get('etag', '/'), cache.bytes]).toEqual([undefined, undefined, 0]);
   });
 });

@@ -31,73 +31,75 @@ export class CachedList {
  */
 @Injectable()
 export class ListCache {
-  /** Longest list in bytes that is cached. */
-  readonly longest: number;
-  private readonly lists?: LRUCache<string, CachedList>;
+  /** Longest list in bytes that is cached; 0 if the cache is off. */
+  private readonly longest = Math.floor(this.config.listCacheBytes / SHARES);
+  private readonly lists = new LRUCache<string, CachedList>({
+    maxSize: Math.max(1, this.config.listCacheBytes),
+    sizeCalculation: ({ bytes }) => bytes,
+    dispose: (list) => {
+      list.isCached = false;
+      if (list.readers > 0) this.staleBytes += list.bytes;
+    },
+  });
   private collecting = 0;
   /** Bytes of replaced lists that clients still read. */
   private staleBytes = 0;
 
-  constructor({ listCacheBytes: maxSize }: Config) {
-    this.longest = Math.floor(maxSize / SHARES);
-    if (maxSize === 0) return;
-    this.lists = new LRUCache({
-      maxSize,
-      sizeCalculation: ({ bytes }) => bytes,
-      dispose: (list) => {
-        list.isCached = false;
-        if (list.readers > 0) this.staleBytes += list.bytes;
-      },
-    });
-  }
+  constructor(private readonly config: Config) {}
 
   /** Bytes of all lists that are cached or still read. */
   get bytes(): number {
-    return (this.lists?.calculatedSize ?? 0) + this.staleBytes;
+    return this.lists.calculatedSize + this.staleBytes;
   }
 
-  /** Tells whether to collect a list while it is sent: only as many as fit. */
-  collect(): boolean {
-    if (this.lists === undefined || this.staleBytes + this.longest > this.lists.maxSize) return false;
-    if (this.collecting >= COLLECTED_AT_ONCE) return false;
+  /** Passes the chunks of a list on, and caches the list at its end. It collects only as many lists as fit. */
+  async *collect(etag: string, url: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    if (this.staleBytes + this.longest > this.lists.maxSize || this.collecting >= COLLECTED_AT_ONCE) {
+      yield* source;
+      return;
+    }
     this.collecting += 1;
-    return true;
-  }
-
-  /** Ends the collection of a list; `chunks` is absent for an incomplete list. */
-  collected(etag: string, url: string, chunks?: Buffer[]): void {
-    this.collecting -= 1;
-    if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
+    let chunks: Buffer[] | undefined = [];
+    let length = 0;
+    try {
+      for await (const chunk of source) {
+        length += chunk.length;
+        if (length > this.longest) chunks = undefined;
+        chunks?.push(chunk);
+        yield chunk;
+      }
+      if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
+    } finally {
+      this.collecting -= 1;
+    }
   }
 
   /** Caches a list that is one Buffer. */
   add(etag: string, url: string, whole: Buffer, link?: string): void {
-    if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
+    if (whole.length + OVERHEAD > this.longest) return;
     // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
     const own = whole.buffer.byteLength === whole.length ? whole : Buffer.from(new Uint8Array(whole).buffer);
     this.put(url, new CachedList(etag, [own], link));
   }
 
   get(etag: string, url: string): CachedList | undefined {
-    const list = this.lists?.get(url);
+    const list = this.lists.get(url);
     return list?.etag === etag ? list : undefined;
   }
 
   private put(url: string, list: CachedList): void {
-    if (this.lists === undefined) return;
     this.lists.delete(url);
     const limit = this.lists.maxSize - list.bytes;
     while (this.lists.size > 0 && this.bytes >= limit) this.lists.pop();
     if (this.bytes < limit) this.lists.set(url, list);
   }
 
-  /** Counts a reader of a cached list; call `release` when it has finished. */
-  retain(list: CachedList): void {
+  /** Counts a reader of a cached list until it calls the returned function. */
+  retain(list: CachedList): () => void {
     list.readers += 1;
-  }
-
-  release(list: CachedList): void {
-    list.readers -= 1;
-    if (list.readers === 0 && !list.isCached) this.staleBytes -= list.bytes;
+    return () => {
+      list.readers -= 1;
+      if (list.readers === 0 && !list.isCached) this.staleBytes -= list.bytes;
+    };
   }
 }

@@ -8,7 +8,6 @@ import type { Range, Selection, SortPosition } from '../store/selection.js';
 import type { Sorts, ValueType } from '../value-parsers.js';
 import { cursorOf, positionOf } from './order-parameters.js';
 
-/** The parameters of every list. */
 export interface ListQuery {
   limit?: number;
   /** An id, or a cursor when the list is sorted by a property. */
@@ -53,13 +52,13 @@ export function ListPart(part: Part): PropertyDecorator {
 
 const declarations = new WeakMap<object, ReturnType<typeof readDeclaration>>();
 
-/** The filters, ranges and sorts that a query class declares; none if it is not made from `ListQueryOf(...)`. */
 function declarationOf(query: object) {
   const declaration = declarations.get(query) ?? readDeclaration(query);
   declarations.set(query, declaration);
   return declaration;
 }
 
+/** The filters, ranges and sorts that a query class declares; none if it is not made from `ListQueryOf(...)`. */
 function readDeclaration(query: object) {
   const parts = partsOf(query);
   const sort = parts.find(({ name }) => name === 'sort')?.part;
@@ -85,7 +84,6 @@ function listOf({ constructor }: object): ResourceName {
   throw new Error(`${constructor.name} has a filter and must extend ListQueryOf(...)`);
 }
 
-/** Turns the query of a list into a selection. */
 export function selectionOf(query: ListQuery): Selection {
   const declaration = declarationOf(query.constructor);
   const values = query as Readonly<Record<string, unknown>>;
@@ -97,18 +95,14 @@ export function selectionOf(query: ListQuery): Selection {
   for (const { parameter, property, end } of declaration.bounds) {
     if (values[parameter] !== undefined) ranges[property] = { ...ranges[property], [end]: values[parameter] };
   }
-  const { sort = 'id', after } = query;
+  const { sort = 'id', after = 0 } = query;
   const order = sort.startsWith('-') ? 'descending' : 'ascending';
   const sortBy = sort.replace('-', '');
-  if (sortBy === 'id') return { filters, ranges, order, after: positionOfId(after) };
+  const selection = { filters, ranges, order, sortBy: sortBy === 'id' ? undefined : sortBy } as const;
+  if (after === 0) return selection;
+  if (sortBy === 'id') return { ...selection, after: { value: after, id: after } };
   const { sorts, ids } = declaration;
-  const position = typeof after === 'string' ? positionOf(after, sortBy, sorts[sortBy]!, ids) : undefined;
-  return { filters, ranges, sortBy, order, after: position };
-}
-
-/** The position of an id in a list by id; 0 is the beginning. */
-function positionOfId(after: Id = 0): SortPosition | undefined {
-  return after === 0 ? undefined : { value: after, id: after };
+  return { ...selection, after: positionOf(String(after), sortBy, sorts[sortBy]!, ids) };
 }
 
 /** The value of `after` for the page that follows the record `last`. */
@@ -116,12 +110,10 @@ export function afterOf({ sortBy }: Selection, last: SortPosition): Id {
   return sortBy === undefined ? last.id : cursorOf(sortBy, last);
 }
 
-/** Tells whether the selection has a filter or a range. */
 export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
   return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
 }
 
-/** The kind of column of each type, and its name in messages. */
 const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: string]>> = {
   integer: ['integer', 'integers'],
   number: ['real', 'double precision'],
@@ -130,10 +122,7 @@ const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: stri
   'date-time': ['date', 'instants'],
 };
 
-/**
- * Compares the declared filters, ranges and sorts of a resource with its table at start.
- * @throws {Error} for a property that is missing, has another type, or lacks an index to sort by
- */
+/** @throws {Error} at the start, for a filter, range or sort whose property is missing, of another type or has no index */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
     const json = filters.find((property) => table.column(property).kind === 'json');

@@ -11,16 +11,7 @@ import { DATE_SCHEMA, DATE_TIME_SCHEMA, MOST_DIGITS, PARSERS, type Sorts, type V
 import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
-/** Largest `limit`. */
 const MAX_LIMIT = 1000;
-
-export interface ListOptions {
-  /**
-   * Types of the properties to sort by, besides the id. Each needs an index on its column and the id; without one the
-   * start fails, and the message names the index.
-   */
-  readonly sorts?: Sorts;
-}
 
 export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
 
@@ -29,8 +20,9 @@ const limitError = { message: LIMIT_ERROR };
 /**
  * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
  * any DTO. Each resource has a separate class, because the document names the type of its `sort` parameter.
+ * @param options `sorts`: types of the properties to sort by, besides the id; each needs an index on its column and the id
  */
-export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
+export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts?: Sorts } = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
     @ApiPropertyOptional({
       type: 'integer',
@@ -61,48 +53,44 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
 
 /** A filter by an enum property. A repeated parameter means "or". */
 export function EnumFilter(values: NamedEnum, description: string): PropertyDecorator {
-  return applyDecorators(
-    ListPart({ isFilter: true }),
-    // `@nestjs/swagger` ignores the other options when an enum has a name.
-    ApiPropertyOptional({
-      ...OR,
-      maxItems: values.enum.length,
-      items: { type: 'string', enum: [...values.enum], [ENUM_NAME]: values.enumName } as object,
-      description,
-    }),
-    IsOptionalNotNull(),
-    QueryArray(),
-    IsIn(values.enum, { each: true, message: `must be one of ${values.enum.join(', ')}` }),
-    ArrayUnique(uniqueError),
+  // `@nestjs/swagger` ignores the other options when an enum has a name.
+  const items = { type: 'string', enum: [...values.enum], [ENUM_NAME]: values.enumName } as object;
+  const message = `must be one of ${values.enum.join(', ')}`;
+  return Filter(
+    { maxItems: values.enum.length, items, description },
+    undefined,
+    IsIn(values.enum, { each: true, message }),
   );
 }
 
 /** Maximum number of values of one filter. Each number of values needs its own SQL statement. */
 const MOST_VALUES = 20;
 
-/**
- * A filter by an id, such as a reference. A repeated parameter means "or".
- * @param ids of the other resource
- */
+/** A filter by the id of another resource. A repeated parameter means "or". */
 export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
   const { example: _, ...items } = ids.schema;
+  const message = `must be given at most ${MOST_VALUES} times`;
+  const validators = [IsRecordId(ids, { each: true }), ArrayMaxSize(MOST_VALUES, { message })];
+  return Filter({ maxItems: MOST_VALUES, items, description }, ids.parse, ...validators);
+}
+
+function Filter(
+  schema: { readonly maxItems: number; readonly items: object; readonly description: string },
+  parse?: (text: string) => unknown,
+  ...validators: PropertyDecorator[]
+): PropertyDecorator {
   return applyDecorators(
     ListPart({ isFilter: true }),
-    ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
+    ApiPropertyOptional({ type: 'array', uniqueItems: true, ...schema }),
     IsOptionalNotNull(),
-    QueryArray(ids.parse),
-    IsRecordId(ids, { each: true }),
-    ArrayMaxSize(MOST_VALUES, { message: `must be given at most ${MOST_VALUES} times` }),
-    ArrayUnique(uniqueError),
+    QueryArray(parse),
+    ...validators,
+    ArrayUnique({ message: 'names the same value twice' }),
   );
 }
 
-const OR = { type: 'array', uniqueItems: true } as const;
-
-const uniqueError = { message: 'names the same value twice' };
-
-/** Smallest and largest value of a bound; any other value is 400. Dates and instants have no limits. */
-export interface RangeLimits {
+/** Smallest and largest value of a bound. Dates and instants have no limits. */
+interface RangeLimits {
   readonly minimum?: number;
   readonly maximum?: number;
 }
@@ -118,8 +106,7 @@ export function RangeFilter(type: ValueType, description: string, limits: RangeL
   const { schema, text } = describeRange(type, limits);
   const validate = (value: unknown): boolean => isWithin(type, value, limits);
   return applyDecorators(
-    (target: object, parameter: string | symbol) =>
-      ListPart({ bound: boundOf(String(parameter), type) })(target, parameter),
+    (target: object, name: string | symbol) => ListPart({ bound: boundOf(String(name), type) })(target, name),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
     Parsed(PARSERS[type]),
@@ -148,7 +135,6 @@ function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximu
   return typeof value === 'number' && value >= minimum && value <= maximum;
 }
 
-/** Schema and text of each type of bound. */
 const BOUNDS: Readonly<Record<ValueType, readonly [schema: ApiPropertyOptions, text: string]>> = {
   integer: [{ type: 'integer', format: 'int64' }, 'a whole number'],
   number: [{ type: 'number', format: 'double' }, 'a number such as -12.5, without an exponent'],

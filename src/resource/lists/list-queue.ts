@@ -10,8 +10,8 @@ type ListWaiter = Waiter & { readonly start: () => void };
 /** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
-  readonly pages = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
-  readonly wholeLists = new WaitQueue<ListWaiter>(this.timeout, () => this.timeoutError());
+  readonly pages = this.waitQueue();
+  readonly wholeLists = this.waitQueue();
 
   constructor(private readonly timeout: number) {}
 
@@ -19,8 +19,9 @@ class SubjectLists {
     return this.pages.size + this.wholeLists.size;
   }
 
-  private timeoutError(): Error {
-    return overloaded(`The list has waited ${this.timeout} ms for other lists; try again`);
+  private waitQueue(): WaitQueue<ListWaiter> {
+    const message = `The list has waited ${this.timeout} ms for other lists; try again`;
+    return new WaitQueue(this.timeout, () => overloaded(message));
   }
 }
 
@@ -33,13 +34,12 @@ class SubjectLists {
 export class ListQueue {
   private free = this.config.listsInProgress;
   private readonly subjectShare = Math.max(1, this.free - Math.ceil(this.free / 4));
-  /** Round-robin order. */
+  /** The subjects with a running or waiting list, in round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
   private isPageNext = false;
 
   constructor(private readonly config: Config) {}
 
-  /** Subjects with a running or waiting list. */
   get subjectCount(): number {
     return this.subjects.size;
   }
@@ -53,15 +53,10 @@ export class ListQueue {
     const subject = subjectOf(request);
     const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
     this.subjects.set(subject, lists);
-    try {
-      if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
-      else {
-        const waiting = isPage ? lists.pages : lists.wholeLists;
-        await new Promise<void>((resolve, reject) => waiting.push({ start: resolve, reject }));
-      }
-    } catch (error) {
-      this.forgetIdle(subject, lists);
-      throw error;
+    if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
+    else {
+      const waiting = isPage ? lists.pages : lists.wholeLists;
+      await new Promise<void>((start, reject) => waiting.push({ start, reject }));
     }
     try {
       if (request.socket.destroyed) throw overloaded('The client has left before its list could be read');
@@ -69,13 +64,16 @@ export class ListQueue {
     } finally {
       lists.inProgress -= 1;
       this.free += 1;
-      this.forgetIdle(subject, lists);
+      this.forgetIdle();
       this.startNext();
     }
   }
 
-  private forgetIdle(subject: string, { inProgress, waitingCount }: SubjectLists): void {
-    if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
+  /** Lists wait only while others are in progress, so this also forgets subjects whose lists have waited in vain. */
+  private forgetIdle(): void {
+    for (const [subject, { inProgress, waitingCount }] of this.subjects) {
+      if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);
+    }
   }
 
   private begin(lists: SubjectLists): void {
@@ -89,14 +87,15 @@ export class ListQueue {
       ([, { waitingCount, inProgress }]) => waitingCount > 0 && inProgress < this.subjectShare,
     );
     const withPage = this.isPageNext ? waiting.find(([, { pages }]) => pages.size > 0) : undefined;
-    const [subject, lists] = withPage ?? waiting[0] ?? [];
-    if (subject === undefined || lists === undefined) return;
+    const next = withPage ?? waiting[0];
+    if (next === undefined) return;
+    const [subject, lists] = next;
     // The subject goes to the end of the round.
     this.subjects.delete(subject);
     this.subjects.set(subject, lists);
     this.begin(lists);
-    const queues = this.isPageNext ? [lists.pages, lists.wholeLists] : [lists.wholeLists, lists.pages];
-    const first = queues.find(({ size }) => size > 0)!;
-    first.shift()!.start();
+    const { pages, wholeLists } = lists;
+    const first = this.isPageNext ? (pages.shift() ?? wholeLists.shift()) : (wholeLists.shift() ?? pages.shift());
+    first!.start();
   }
 }

@@ -38,7 +38,7 @@ describe('the readers of long lists', () => {
     admit(readers, 'slow');
     const steady = admit(readers, 'steady');
     now = 1500;
-    steady.read();
+    steady.readAt = now;
     admit(readers, 'newcomer');
     expect(cut).toEqual(['slow']);
     expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
@@ -52,7 +52,7 @@ describe('the readers of long lists', () => {
     ]).flat();
     now = 500;
     const a2 = trickling[4];
-    for (const reader of trickling) if (reader !== a2) reader.read();
+    for (const reader of trickling) if (reader !== a2) reader.readAt = now;
     expect(() => admit(readers, 'a4', '10.0.0.1')).toThrow(/8 long lists are read already/);
     admit(readers, 'honest', '10.0.0.3');
     expect(cut).toEqual(['a2']);
@@ -78,7 +78,7 @@ describe('the readers of long lists', () => {
     const steady = [admit(readers, 'a0', '10.0.0.1'), admit(readers, 'a1', '10.0.0.1')];
     for (let index = 0; index < 6; index++) admit(readers, `stalled ${index}`);
     now = 1500;
-    for (const reader of steady) reader.read();
+    for (const reader of steady) reader.readAt = now;
     admit(readers, 'newcomer', 'stalled 5');
     expect(cut).toEqual(['stalled 0']);
   });

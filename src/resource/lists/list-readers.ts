@@ -9,21 +9,12 @@ import { clientKey } from '../../http/messages/request.js';
 const PAUSE = 1000;
 
 /** A client that reads a long list. */
-export class ListReader {
-  readAt = performance.now();
-
-  constructor(
-    readonly subject: string,
-    /** Result of `clientKey`. */
-    readonly address: string,
-    /** Disconnects the client. */
-    readonly cutOff: () => void,
-  ) {}
-
-  /** Call it whenever the client has received a chunk. */
-  read(): void {
-    this.readAt = performance.now();
-  }
+interface ListReader {
+  readonly subject: string;
+  readonly address: string;
+  readonly cutOff: () => void;
+  /** When the client last received a chunk, on the clock of `performance.now()`. */
+  readAt: number;
 }
 
 /**
@@ -35,12 +26,10 @@ export class ListReader {
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most = this.config.listStreams;
-  /** Maximum number of readers of one subject. */
   private readonly subjectShare = Math.max(1, this.most - Math.ceil(this.most / 4));
 
   constructor(private readonly config: Config) {}
 
-  /** Number of lists that clients read now. */
   get count(): number {
     return this.readers.size;
   }
@@ -50,7 +39,7 @@ export class ListReaders {
    * @throws {ApiError} 503 when no slot is free and no reader gives way
    */
   admit(request: FastifyRequest, cutOff: () => void): ListReader {
-    const newcomer = new ListReader(subjectOf(request), clientKey(request), cutOff);
+    const newcomer = { subject: subjectOf(request), address: clientKey(request), cutOff, readAt: performance.now() };
     const readers = [...this.readers];
     const ofSubject = readers.filter(({ subject }) => subject === newcomer.subject);
     if (ofSubject.length >= this.subjectShare) {

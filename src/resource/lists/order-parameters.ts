@@ -13,14 +13,13 @@ const ID_SORTS = ['id', '-id'];
 /** Longest cursor in characters; `cursorOf` makes shorter ones. */
 const LONGEST = 300;
 
-/** JSON Schema `pattern` for base64url (RFC 4648 section 5). */
+/** Base64url (RFC 4648 section 5). */
 const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
 
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
 const AFTER_ID_ERROR = 'must be given once, as the id of the last record seen, or 0';
 
-/** The `sort` parameter: the id or one of these properties. */
 export function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
   const properties = ['id', ...Object.keys(sorts)];
   const values = properties.flatMap((property) => [property, `-${property}`]);
@@ -84,17 +83,14 @@ const sortOf = ({ object }: ValidationArguments): string => (object as { sort?: 
 function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
   if (value === 0) return true;
   if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return ids.isId(value);
-  const property = sort.replace(/^-/, '');
   if (typeof value !== 'string') return false;
+  const property = sort.replace(/^-/, '');
   // The check on `sort` reports unknown sorts.
   if (!Object.hasOwn(sorts, property)) return CURSOR.test(value);
   return positionOf(value, property, sorts[property]!, ids) !== undefined;
 }
 
-/**
- * A cursor of a sorted list: the sort property, and the value and id of the last record of the page, all of which the
- * client has received. The record may have been deleted.
- */
+/** A cursor: the sort property, and the value and id of the last record, all of which the client has received. */
 export function cursorOf(property: string, { value, id }: SortPosition): string {
   return Buffer.from(JSON.stringify([property, value, id])).toString('base64url');
 }

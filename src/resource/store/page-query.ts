@@ -1,12 +1,9 @@
-import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
+import { type Conditions, conditionsOf, joinConditions, type RecordScope, type Selection } from './selection.js';
 
-/**
- * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
- * (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG).
- */
+/** With a plain parameter, SQLite recompiles the statement for each value (SQLITE_DBCONFIG_ENABLE_QPSG). */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
-/** A contiguous range of the index that the order uses. Both engines read it without sorting. */
+/** A contiguous range of the index of the order. Both engines read it without sorting. */
 export type Segment = Conditions;
 
 /** The part of a SELECT from FROM to ORDER BY, or a whole statement. */
@@ -28,7 +25,6 @@ export class PageQuery {
   /** Range of the sort property, and the condition of the scope that an index serves. */
   private readonly range: Conditions;
   private readonly filters: Conditions;
-  /** Tells whether the engine must read rows to filter them. */
   readonly isFiltered: boolean;
 
   constructor(
@@ -38,8 +34,8 @@ export class PageQuery {
     const { table, sortBy, isById } = this;
     const { filters, ranges: { [sortBy]: range = {}, ...ranges } = {} } = selection;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
-    this.range = isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
-    this.filters = joinConditions(isById ? scope.others : scope, conditionsOf(table, { filters, ranges }));
+    this.range = isById ? joinConditions([scope.indexed, rangeOfSort]) : rangeOfSort;
+    this.filters = joinConditions([isById ? scope.others : scope, conditionsOf(table, { filters, ranges })]);
     this.isFiltered = this.filters.sql.length > 0;
   }
 
@@ -47,7 +43,7 @@ export class PageQuery {
    * The segments after a position: greater ids with the same value, then greater values, then records without a value.
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
-  segmentsBeyond(after: SortPosition | undefined): Segment[] {
+  segmentsBeyond(after: Selection['after']): Segment[] {
     const { name, cursorPlaceholder: placeholder } = this.column;
     const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
@@ -69,20 +65,16 @@ export class PageQuery {
     return segments;
   }
 
-  /** All rows of the segment. */
   all({ sql, parameters }: Segment): SqlText {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
   }
 
   /** The rows of the segment that match the filters. */
   matching(segment: Segment): SqlText {
-    return this.all(joinConditions(segment, this.filters));
+    return this.all(joinConditions([segment, this.filters]));
   }
 
-  /**
-   * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index
-   * of a filter and sorting the result.
-   */
+  /** The matching rows among the first `scannedRows`. The inner LIMIT keeps SQLite on the index of the order. */
   scanned(segment: Segment, scannedRows: number): SqlText {
     const { sql, parameters } = this.all(segment);
     return {
@@ -113,10 +105,5 @@ export class PageQuery {
     };
   }
 }
-
-const joinConditions = (one: Conditions, other: Conditions): Conditions => ({
-  sql: [...one.sql, ...other.sql],
-  parameters: [...one.parameters, ...other.parameters],
-});
 
 const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);

@@ -4,7 +4,6 @@ import { type Dialect, engineOf } from '../../database/engine.js';
 import { MOST_DIGITS } from '../value-parsers.js';
 
 export interface RecordColumn {
-  /** Property name in records. */
   readonly property: string;
   readonly name: string;
   readonly json: JsonExpression;
@@ -79,8 +78,8 @@ function recordColumn(
   const kind = columnKindOf(dataSource, entity, metadata);
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
-  const text = textOf(dialect, name, kind, scale);
-  const json = columnJson(dialect, name, kind, text);
+  const json = columnJson(dialect, name, kind, scale);
+  const text = json.isQuoted ? json.expression : name;
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {
@@ -91,7 +90,7 @@ function recordColumn(
     placeholder,
     json: isNullable ? nullableJson(name, json) : json,
     initial: initialOf(entity, metadata, kind, scale),
-    cursorValue: kind === 'date' ? dialect.exactDate(name) : (text ?? name),
+    cursorValue: kind === 'date' ? dialect.exactDate(name) : text,
     cursorPlaceholder: kind === 'date' ? dialect.dateOfExact('?') : placeholder,
   };
 }
@@ -115,13 +114,6 @@ function initialOf(entity: EntityMetadata, column: ColumnMetadata, kind: ColumnK
     throw unsupported(entity, `the default of ${propertyName} ${advice}`);
   }
   return () => (typeof value === 'number' && scale !== undefined ? value.toFixed(scale) : value);
-}
-
-/** A value that JSON and cursors write alike, as text; `undefined` for other kinds. */
-function textOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string | undefined {
-  if (kind === 'day') return dialect.day(name);
-  if (kind === 'uuid') return `CAST(${name} AS text)`;
-  return kind === 'decimal' ? dialect.decimal(name, scale) : undefined;
 }
 
 /** The number of digits after the decimal point. Without it, the engines would return different digits. */
@@ -160,13 +152,19 @@ function nullableJson(name: string, { expression, isQuoted }: JsonExpression): J
 }
 
 /** The JSON of a column without NULL. It equals the output of `JSON.stringify`. */
-function columnJson(dialect: Dialect, name: string, kind: ColumnKind, text?: string): JsonExpression {
-  if (text !== undefined) return { expression: text, isQuoted: true };
-  if (kind === 'date') return { expression: dialect.isoDate(name), isQuoted: true };
-  if (kind === 'real') return { expression: dialect.jsonReal(name), isQuoted: false };
-  if (kind === 'string') return { expression: dialect.json(name), isQuoted: false };
-  const expression = kind === 'boolean' ? `CASE WHEN ${name} THEN 'true' ELSE 'false' END` : name;
-  return { expression, isQuoted: false };
+function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
+  const quoted: Partial<Record<ColumnKind, string>> = {
+    day: dialect.day(name),
+    uuid: `CAST(${name} AS text)`,
+    decimal: dialect.decimal(name, scale),
+    date: dialect.isoDate(name),
+  };
+  const unquoted: Partial<Record<ColumnKind, string>> = {
+    real: dialect.jsonReal(name),
+    string: dialect.json(name),
+    boolean: `CASE WHEN ${name} THEN 'true' ELSE 'false' END`,
+  };
+  return { expression: quoted[kind] ?? unquoted[kind] ?? name, isQuoted: kind in quoted };
 }
 
 /** The SQL expression of a record as a JSON object after a comma. */

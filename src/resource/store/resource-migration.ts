@@ -40,7 +40,9 @@ export async function createResourceTable(
       ids === 'uuid'
         ? { name: 'id', type: 'uuid', isPrimary: true }
         : { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
-      ...Object.entries(columns).map(([column, options]) => columnOf(column, options)),
+      ...Object.entries(columns).map(([column, options]) => {
+        return { name: column, ...(typeof options === 'string' ? { type: options } : options) };
+      }),
       ...(hasTimestamps ? timestamps(queryRunner) : []),
       { name: 'revision', type: 'integer', default: 0 },
     ],
@@ -56,9 +58,8 @@ export async function createResourceTable(
       deferrable: referencedTableName === name ? 'INITIALLY IMMEDIATE' : undefined,
     })),
     indices: [
-      ...[...Object.keys(references).map((column) => [column]), ...indices].map((names) => ({
-        columnNames: [...names],
-      })),
+      ...Object.keys(references).map((column) => ({ columnNames: [column] })),
+      ...indices.map((names) => ({ columnNames: [...names] })),
       ...unique.map((names) => ({ columnNames: [...names], isUnique: true })),
     ],
   });
@@ -73,10 +74,6 @@ const rebuildable = (expression: string): string => expression.replaceAll('),', 
 function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {
   const { createDate: type, createDateDefault } = driver.mappedDataTypes;
   return ['createdAt', 'updatedAt'].map((name) => ({ name, type: type as string, default: createDateDefault }));
-}
-
-function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name'>): TableColumnOptions {
-  return { name, ...(typeof options === 'string' ? { type: options } : options) };
 }
 
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */

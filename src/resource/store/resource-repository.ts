@@ -2,14 +2,7 @@ import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
-import {
-  committed,
-  openSnapshot,
-  repeatRead,
-  type Sql,
-  transaction,
-  type TransactionOptions,
-} from '../../database/engine.js';
+import { committed, openSnapshot, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
@@ -19,17 +12,13 @@ import type { NewRecord, PublicRecord, Change, AnyResourceEntity, StoredRecord }
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
+import { ResourceTable } from './resource-table.js';
 import { type Creation, ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
-/** Maximum number of creates in one transaction. */
 const LARGEST_BATCH = 100;
 
-/** A create that may share a transaction with creates of other requests. */
-interface SharedCreation<Entity extends AnyResourceEntity> extends Creation<Entity> {
-  readonly key?: IdempotencyKey;
-}
+type SharedCreation<Entity extends AnyResourceEntity> = Creation<Entity> & { readonly key?: IdempotencyKey };
 
 /**
  * The repository of one resource: records, versions and count, correct under concurrency. It works without Nest.
@@ -43,18 +32,12 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   private readonly dataSource = this.table.dataSource;
   private readonly creations = new Batcher<SharedCreation<Entity>, StoredRecord<Entity>>(
     (batch) => this.createAll(batch),
-    {
-      kind: 'write',
-      maxBatchSize: LARGEST_BATCH,
-      timeout: this.table.engine.busyTimeout,
-    },
+    { kind: 'write', maxBatchSize: LARGEST_BATCH, timeout: this.table.engine.busyTimeout },
   );
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
    * @param repository of an entity whose table has the resource's plural name
-   * @param config whether a write needs `If-Match`
-   * @param rule across records; its error is the result of the write
    * @throws {Error} for an entity with an unsupported column or key
    */
   constructor(
@@ -72,8 +55,13 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
-    const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
-    this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
+    const statement = this.scope.findStatement(isOneOf('id'));
+    const findAll = async (ids: Id[]) => {
+      const found = await this.scope.find<Entity>(committed(this.dataSource), counter, statement, ids);
+      const records = new Map(found.map((stored) => [stored.record.id, stored]));
+      return ids.map((id) => records.get(id));
+    };
+    this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
   }
 
   /**
@@ -93,7 +81,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
-    return this.scope.find(committed(this.dataSource), this.counter, id);
+    const { scope, counter, dataSource } = this;
+    const [found] = await scope.find<Entity>(committed(dataSource), counter, scope.findById, id);
+    return found;
   }
 
   /**
@@ -110,8 +100,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * Updates the given properties. If no value differs from the stored value, the version stays as well.
    * @param changes or a function that gets the stored record. It runs inside the transaction after the preconditions
    * and may throw an error of the feature. It may run again, so it must only use its argument.
-   * @throws {ResourceNotFoundError}
-   * @throws {ApiError} 412 or 428 when the preconditions do not hold
+   * @throws {ResourceNotFoundError}, {ApiError} 412 or 428 when the preconditions do not hold
    */
   update(
     id: Entity['id'],
@@ -123,11 +112,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return this.transaction(update, preconditions);
   }
 
-  /**
-   * Deletes a record and decrements the count.
-   * @throws {ResourceNotFoundError}
-   * @throws {ApiError} 412 or 428 when the preconditions do not hold
-   */
+  /** @throws {ResourceNotFoundError}, {ApiError} 412 or 428 when the preconditions do not hold */
   delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const deletion = async (tx: Sql): Promise<void> => {
@@ -161,7 +146,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);
   }
 
-  /** Version and count of the resource. */
   usage(): Promise<ResourceUsage> {
     return this.counter.usage(committed(this.dataSource));
   }
@@ -175,14 +159,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       snapshot.close();
       throw error;
     }
-  }
-
-  /**
-   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and
-   * must not have sent anything to the client when it rejects.
-   */
-  readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
-    return repeatRead(async () => read(await this.openSnapshot()));
   }
 
   /**
@@ -209,22 +185,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
     }
   }
-
-  private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<VersionedRow[]>(statement, [
-      this.counter.resource,
-      ids,
-      ...this.scope.parameters,
-    ]);
-    const records = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
-    return ids.map((id) => records.get(id));
-  }
 }
 
-/**
- * Returns the result of a find, update or delete.
- * @throws {ResourceNotFoundError} when there was nothing
- */
+/** @throws {ResourceNotFoundError} when a find, update or delete had no result */
 export function requireFound<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
   if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
   return result;

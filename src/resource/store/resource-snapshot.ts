@@ -6,11 +6,9 @@ import { LIMIT, PageQuery, type Segment, type SqlText } from './page-query.js';
 import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
-const PAGE = 1000;
+export const PAGE = 1000;
 
-/**
- * Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that chunks can be concatenated.
- */
+/** Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. */
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
   readonly count: number;
@@ -40,16 +38,20 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
     const query = new PageQuery(this.scope, selection);
-    const pages: JsonPage[] = [];
-    let missing = limit;
+    const chunks: Buffer[] = [];
+    let count = 0;
+    let last: SortPosition | undefined;
     let segments = query.segmentsBeyond(selection.after);
-    while (missing > 0 && segments.length > 0) {
-      const { page, next } = await this.step(query, segments[0]!, missing);
-      if (page !== undefined) pages.push(page);
-      missing -= page?.count ?? 0;
+    while (count < limit && segments.length > 0) {
+      const { page, next } = await this.step(query, segments[0]!, limit - count);
+      if (page !== undefined) {
+        chunks.push(...page.chunks);
+        count += page.count;
+        last = page.last;
+      }
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
     }
-    return joinPages(pages);
+    return last && { chunks, count, last };
   }
 
   /** All selected records, page by page. */
@@ -62,10 +64,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     }
   }
 
-  /**
-   * All selected records as objects by ascending id, page by page. Only for the command line: it may take long.
-   * @param after an id; only records with greater ids are selected
-   */
+  /** All selected records as objects by ascending id, page by page. Only for the command line: it may take long. */
   async *records(
     { filters, after = this.table.ids.lowest }: Pick<Selection, 'filters'> & { readonly after?: Id },
     limit = Infinity,
@@ -103,10 +102,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.close();
   }
 
-  /**
-   * Reads up to `missing` selected records of a segment with one bounded statement.
-   * @returns the records, and where the next statement begins (exclusive); absent at the end of the segment
-   */
+  /** Reads with one bounded statement. The next one begins after `next`, which is absent at the end of the segment. */
   private async step(query: PageQuery, segment: Segment, missing: number) {
     const { scannedRows } = this.limits;
     const limit = Math.min(missing, this.mostRecords);
@@ -129,17 +125,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
 
   private async positionAt(query: PageQuery, source: SqlText, offset: number): Promise<SortPosition | undefined> {
     const { sql, parameters } = query.position(source, offset);
-    const [row] = await this.snapshot.query<SortPosition[]>(sql, [...parameters]);
-    return row;
+    return (await this.snapshot.query<SortPosition[]>(sql, [...parameters]))[0];
   }
-}
-
-function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
-  const final = pages.at(-1);
-  if (final === undefined || pages.length === 1) return final;
-  return {
-    chunks: pages.flatMap(({ chunks }) => chunks),
-    count: pages.reduce((sum, { count }) => sum + count, 0),
-    last: final.last,
-  };
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
-import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
-import type { UsageCounter } from '../usage/usage-counter.js';
+import type { AnyResourceEntity } from '../resource-entity.js';
 import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -13,9 +12,8 @@ export class ResourceTable {
   private readonly metadata = this.repository.metadata;
   readonly dataSource = this.repository.manager.dataSource;
   readonly engine = engineOf(this.dataSource);
-  /** Table name without quotes. */
   readonly name = this.metadata.tableName;
-  /** Table name in quotes, for SQL. */
+  /** The name in quotes. */
   readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
   readonly columns = recordColumns(this.dataSource, this.metadata);
@@ -25,15 +23,13 @@ export class ResourceTable {
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
   readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
-  /** The digits of decimals, which belong to the representation and on PostgreSQL not to its SQL. */
+  /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
   readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
-  // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
-  private readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-  /** Selects a record with its version. Parameters: resource, id. */
-  readonly find = this.findAll('id = ?');
-  /** Suffix of `find` that locks the record for the transaction. */
+  /** Parameter: the resource. A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`. */
+  readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
+  /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
   private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */
@@ -41,11 +37,6 @@ export class ResourceTable {
   readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
   constructor(private readonly repository: Repository<AnyResourceEntity>) {}
-
-  /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
-  findAll(condition: string): string {
-    return `${this.select} WHERE ${condition}`;
-  }
 
   /** The INSERT of `count` records. Parameters of each: the id if `withIds`, the values, the revision. */
   insert(count: number, withIds: boolean): string {
@@ -55,10 +46,7 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /**
-   * Makes a record with its properties in the order of the columns. An absent property gets its default or `null`; an
-   * absent id stays absent if the database gives it.
-   */
+  /** An absent property gets its default or `null`; an absent id stays absent if the database gives it. */
   newRecord(values: Values): Record<string, unknown> {
     const record: Record<string, unknown> = { id: values['id'] ?? this.ids.next?.() };
     for (const column of this.valueColumns) {
@@ -76,14 +64,14 @@ export class ResourceTable {
     return record;
   }
 
-  /** Converts a value of a record to an SQL parameter. */
   parameterOf({ metadata }: RecordColumn, value: unknown): unknown {
     return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
   }
 
-  /** The values of a record as SQL parameters, without the id. */
-  parametersOf(values: Values): unknown[] {
-    return this.valueColumns.map((column) => this.parameterOf(column, values[column.property]));
+  parametersOf(values: Values, withId = false): unknown[] {
+    return (withId ? this.columns : this.valueColumns).map((column) =>
+      this.parameterOf(column, values[column.property]),
+    );
   }
 
   /** @throws {Error} for a property that clients do not see */
@@ -101,22 +89,18 @@ export class ResourceTable {
   /** @throws {Error} for a property that is not sortable; the message names the remedy */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
-    const problem = this.sortProblem(column);
-    if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
-    return column;
-  }
-
-  /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-  private sortProblem({ property, kind }: RecordColumn): string | undefined {
-    if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
-      return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
+    if (property === 'id') return column;
+    const unsortable = (reason: string) => new Error(`The records of ${this.name} cannot be sorted: ${reason}`);
+    if (!SORTED_KINDS.includes(column.kind)) {
+      const rule = 'only numbers and dates have the same order on every engine';
+      throw unsortable(`${property} is a ${column.kind}, and ${rule}`);
     }
-    if (property === 'id' || this.hasIndex(property, 'id')) return undefined;
+    if (this.hasIndex(property, 'id')) return column;
     const columns = `['${property}', 'id']`;
-    return (
+    throw unsortable(
       `${property} has no index together with the id: add @Index(${columns}) to ${this.metadata.name}, and to a migration ` +
-      `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
-      `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`
+        `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
+        `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`,
     );
   }
 
@@ -137,19 +121,3 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 
 /** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
-
-/** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
-export type VersionedRow = Readonly<Record<string, unknown>> & {
-  readonly epoch: string | null;
-  readonly revision: number;
-};
-
-/** Converts a row of `ResourceTable.find` or `findAll`. */
-export function storedRecord<Entity extends AnyResourceEntity>(
-  table: ResourceTable,
-  storage: UsageCounter,
-  { epoch, revision, ...row }: VersionedRow,
-): StoredRecord<Entity> {
-  const version = storage.versionOf({ epoch, revision });
-  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version };
-}

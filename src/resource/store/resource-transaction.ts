@@ -11,7 +11,6 @@ import type {
   PublicRecord,
   AnyResourceEntity,
   StoredRecord,
-  Version,
   WriteCheck,
 } from '../resource-entity.js';
 import type { Id } from '../id-kinds.js';
@@ -19,7 +18,7 @@ import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
 import { placeholders, recordValue } from './resource-table.js';
-import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
+import { conditionsOf, joinConditions, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
 
@@ -50,18 +49,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** Finds a record and locks it until the transaction ends. */
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
-    return this.scope.find(this.transaction, this.storage, id, true);
+    const { transaction, storage, scope, table } = this;
+    const [found] = await scope.find<Entity>(transaction, storage, scope.findById + table.forUpdate, id);
+    return found;
   }
 
   /** Finds at most `limit` records in any order, and locks them. In a large table the selection needs an index. */
   async findSome(selection: RecordSelection, limit: number): Promise<PublicRecord<Entity>[]> {
     const { table, scope } = this;
-    const { sql, parameters } = conditionsOf(table, selection);
-    const conditions = [...scope.sql, ...sql];
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `;
+    const { sql, parameters } = joinConditions([scope, conditionsOf(table, selection)]);
+    const where = sql.length === 0 ? '' : `WHERE ${sql.join(' AND ')} `;
     const rows = await this.transaction.query<Values[]>(
       `SELECT ${table.selected} FROM ${table.sqlName} ${where}${LIMIT}${table.forUpdate}`,
-      [...scope.parameters, ...parameters, limit],
+      [...parameters, limit],
     );
     return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);
   }
@@ -76,9 +76,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Creates records until the capacity is reached; the others get a `StorageFullError`. All have ids, or none. */
   async createUpTo(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     const usage = await this.lock();
-    const versions = versionsAfter(usage, Math.min(creations.length, Math.max(usage.free, 0)));
-    const stored = await this.insert(creations.slice(0, versions.length), versions);
-    await this.checkRule(stored.map(({ record }) => ({ after: record })));
+    const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
     return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
 
@@ -93,10 +91,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   ): Promise<void> {
     const usage = await this.lock();
     if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
-    const versions = versionsAfter(usage, records.length);
     await this.transaction.query('SAVEPOINT many', []);
     try {
-      await this.insertAll(records, versions);
+      const creations = records.map((values) => ({ values }));
+      await this.insert(creations, usage);
     } catch (error) {
       if (!isRejection(error)) throw error;
       // All records were inserted and checked together. One by one, the rejected record is found.
@@ -110,21 +108,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     await this.transaction.query('RELEASE SAVEPOINT many', []);
   }
 
-  /**
-   * Updates the given properties. If no value differs from the stored value, the version stays as well.
-   * @returns `undefined` when there is no such record
-   */
+  /** Changes nothing, not even the version, if no value differs; `undefined` when there is no such record. */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
     const current = await this.find(id);
     if (current === undefined) return undefined;
     check?.(current.version);
     const values = this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
     if (values === undefined) return current;
-    const [version] = versionsAfter(await this.lock(), 1);
-    await this.write(this.table.update, [...this.table.parametersOf(values), version!.revision, id]);
+    const { epoch, revision } = await this.lock();
+    const version = { epoch, revision: revision + 1 };
+    await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
     const record = values as PublicRecord<Entity>;
     await this.checkRule([{ before: current.record, after: record }]);
-    return { record, version: version! };
+    return { record, version };
   }
 
   /** @returns whether there was such a record */
@@ -136,7 +132,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return true;
   }
 
-  /** Deletes the records that exist. */
+  /** Ignores records that do not exist. */
   async deleteAll(records: readonly { readonly id: Id }[]): Promise<void> {
     for (const { id } of records) await this.delete(id);
   }
@@ -149,24 +145,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
   }
 
-  /** The id sequence is exhausted: the next id would be greater than 2^53 - 1. */
+  /** The next id would be greater than 2^53 - 1. */
   private idsSpent(): StorageFullError {
     const { name } = this.table;
     logger.error(
       `The ids of ${name} are used up: an id near 2^53 was stored. Export ${name}, and import them with --ids assign`,
     );
     return new StorageFullError(this.storage.resource);
-  }
-
-  /** Inserts records in as few statements as possible, then checks the rule of the resource. */
-  private async insertAll(records: readonly NewRecord<Entity>[], versions: readonly Version[]): Promise<void> {
-    const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
-    const stored: StoredRecord<Entity>[] = [];
-    for (let start = 0; start < records.length; start += size) {
-      const creations = records.slice(start, start + size).map((values) => ({ values }));
-      stored.push(...(await this.insert(creations, versions.slice(start, start + size))));
-    }
-    await this.checkRule(stored.map(({ record }) => ({ after: record })));
   }
 
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
@@ -189,10 +174,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return {
       sql: (strings, ...values) => sql.sql(strings, ...values),
       query: (text, parameters) => sql.query(text, parameters),
-      lock: async <Row>(table: string, id: Id) => {
-        const [row] = await lockAll<Row>(table, [id]);
-        return row;
-      },
+      lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0],
       lockAll,
     };
   }
@@ -201,21 +183,16 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
+  /** The record with the values that differ; `undefined` when there are none. */
   private changed(record: Values, changes: Values): Values | undefined {
-    let result: Record<string, unknown> | undefined;
-    for (const column of this.table.valueColumns) {
-      const { property } = column;
-      const value = recordValue(column, changes[property]);
-      if (value === undefined || isEqual(value, record[property])) continue;
-      result ??= { ...record, ...this.updateDates() };
-      result[property] = value;
-    }
-    return result;
-  }
-
-  private updateDates(): Values {
-    const dates = this.table.valueColumns.filter(({ metadata }) => metadata.isUpdateDate);
-    return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
+    const { valueColumns } = this.table;
+    const differences = valueColumns
+      .map((column) => [column.property, recordValue(column, changes[column.property])] as const)
+      .filter(([property, value]) => value !== undefined && !isEqual(value, record[property]));
+    if (differences.length === 0) return undefined;
+    const dates = valueColumns.filter(({ metadata }) => metadata.isUpdateDate);
+    const updateDates = dates.map(({ property, initial }) => [property, initial()] as const);
+    return { ...record, ...Object.fromEntries([...updateDates, ...differences]) };
   }
 
   /** @param actors of the rows that the statement inserts, by their revisions; 0 for all rows that it changes */
@@ -228,44 +205,42 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.storage.audited ? runAudited(this.table, this.transaction, actors(), write) : write();
   }
 
-  /** @param creations of records that either all have ids, or all have none */
+  /** Inserts records, which all have ids or all have none, then checks the rule of the resource. */
   private async insert(
     creations: readonly Creation<Entity>[],
-    versions: readonly Version[],
+    { epoch, revision }: LockedUsage,
   ): Promise<StoredRecord<Entity>[]> {
-    const created = creations.map(({ values }) => this.table.newRecord(values));
-    const [first] = created;
-    if (first === undefined) return [];
-    const bringIds = first['id'] !== undefined;
-    const parameters = created.flatMap((record, index) => {
-      const values = [...this.table.parametersOf(record), versions[index]!.revision];
-      return bringIds ? [record['id'], ...values] : values;
+    const { table } = this;
+    const created = creations.map(({ values, actor }, index) => {
+      return { record: table.newRecord(values), version: { epoch, revision: revision + 1 + index }, actor };
     });
-    const statement = this.table.insert(created.length, bringIds);
-    const actorsByRevision = (): ActorsByRevision =>
-      versions.map(({ revision }, index) => [revision, creations[index]!.actor ?? currentActor()]);
-    const rows = await this.write<{ id: Id; revision: number }[]>(statement, parameters, actorsByRevision).catch(
-      (error: unknown) => {
+    const bringIds = created[0]?.record['id'] !== undefined;
+    const size = Math.floor(MOST_PARAMETERS / (table.columns.length + 1));
+    for (let start = 0; start < created.length; start += size) {
+      const part = created.slice(start, start + size);
+      const rows = await this.write<{ id: Id; revision: number }[]>(
+        table.insert(part.length, bringIds),
+        part.flatMap(({ record, version }) => [...table.parametersOf(record, bringIds), version.revision]),
+        () => part.map(({ version, actor }) => [version.revision, actor ?? currentActor()]),
+      ).catch((error: unknown) => {
         throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
-      },
-    );
-    // RETURNING promises no order of its rows.
-    const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
-    return versions.map((version, index) => {
-      const record = created[index]!;
-      record['id'] = ids.get(version.revision);
-      return { record: record as unknown as PublicRecord<Entity>, version };
-    });
+      });
+      // RETURNING promises no order of its rows.
+      const ids = new Map(rows.map((row) => [row.revision, row.id]));
+      for (const { record, version } of part) record['id'] = ids.get(version.revision);
+    }
+    const stored = created.map(({ record, version }) => ({
+      record: record as unknown as PublicRecord<Entity>,
+      version,
+    }));
+    await this.checkRule(stored.map(({ record }) => ({ after: record })));
+    return stored;
   }
 }
 
 /** Tells whether a constraint or a rule has rejected a record. */
 const isRejection = (error: unknown): error is Error =>
   error instanceof QueryFailedError || (error instanceof HttpException && !(error instanceof StorageFullError));
-
-function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
-  return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
-}
 
 /** Compares values, dates and JSON, whose properties may be in another order. */
 const isEqual = (one: unknown, other: unknown): boolean => one === other || isDeepStrictEqual(one, other);

@@ -1,8 +1,8 @@
 import type { Sql } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
-import type { AnyResourceEntity, StoredRecord } from '../resource-entity.js';
+import type { AnyResourceEntity, PublicRecord, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
-import { placeholders, type ResourceTable, type VersionedRow, storedRecord } from './resource-table.js';
+import { placeholders, type ResourceTable } from './resource-table.js';
 
 /** A range of values that includes both ends. */
 export interface Range {
@@ -61,13 +61,20 @@ export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }
   return { sql, parameters };
 }
 
+export const joinConditions = (parts: readonly Conditions[]): Conditions => ({
+  sql: parts.flatMap(({ sql }) => sql),
+  parameters: parts.flatMap(({ parameters }) => parameters),
+});
+
 const ENDS = [
   ['from', '>='],
   ['to', '<='],
 ] as const;
 
-/** Property values that records must have; `null` is a missing value. */
-type ScopeValues = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
+
+/** A record with its version; `epoch` is `null` when the resource has no `storage` row. */
+type VersionedRow = Values & { readonly epoch: string | null; readonly revision: number };
 
 /** The records of a table that have certain values, in SQL; without values, all records. */
 export class RecordScope implements Conditions {
@@ -78,48 +85,56 @@ export class RecordScope implements Conditions {
   readonly others: Conditions;
   /** Names the scope, for the cache of lists; absent for all records. */
   readonly key?: string;
-  private readonly findStatement: string;
+  /** Selects one record. Parameters: resource, id, then those of the scope. */
+  readonly findById: string;
 
   /** @throws {Error} for a property that clients do not see, and for `undefined`, which would mean all records */
   constructor(
     readonly table: ResourceTable,
-    private readonly values: readonly ScopeValues[] = [],
+    private readonly values: readonly Values[] = [],
   ) {
     const wanted = values.flatMap(Object.entries).map(([property, value]) => {
       if (value === undefined) throw new Error(`where() needs a value for ${property}, or null for a missing one`);
       const column = table.column(property);
+      if (value === null) return { isIndexed: false, sql: [`${column.name} IS NULL`], parameters: [] };
       return {
-        isIndexed: value !== null && table.isIndexed(property),
-        sql: `${column.name} ${value === null ? 'IS NULL' : `= ${column.placeholder}`}`,
-        value: table.parameterOf(column, value),
+        isIndexed: table.isIndexed(property),
+        sql: [`${column.name} = ${column.placeholder}`],
+        parameters: [table.parameterOf(column, value)],
       };
     });
-    const conditionsOf = (part: typeof wanted): Conditions => ({
-      sql: part.map(({ sql }) => sql),
-      parameters: part.map(({ value }) => value).filter((value) => value !== null),
-    });
-    ({ sql: this.sql, parameters: this.parameters } = conditionsOf(wanted));
+    ({ sql: this.sql, parameters: this.parameters } = joinConditions(wanted));
     const first = wanted.find(({ isIndexed }) => isIndexed);
-    this.indexed = conditionsOf(first === undefined ? [] : [first]);
-    this.others = conditionsOf(wanted.filter((one) => one !== first));
+    this.indexed = joinConditions(first === undefined ? [] : [first]);
+    this.others = joinConditions(wanted.filter((one) => one !== first));
     if (wanted.length > 0) this.key = JSON.stringify(values);
-    this.findStatement = [table.find, ...this.sql].join(' AND ');
+    this.findById = this.findStatement('id = ?');
   }
 
   /** The records of this scope that also have these values. */
-  and(values: ScopeValues): RecordScope {
+  and(values: Values): RecordScope {
     return new RecordScope(this.table, [...this.values, values]);
   }
 
-  /** @param locks whether the record is locked until the transaction ends */
+  /** Selects the records that match a condition with one parameter. */
+  findStatement(condition: string): string {
+    return `${this.table.select} WHERE ${[condition, ...this.sql].join(' AND ')}`;
+  }
+
+  /**
+   * @param statement from `findStatement`
+   * @param parameter of its condition
+   */
   async find<Entity extends AnyResourceEntity>(
     source: Sql,
     storage: UsageCounter,
-    id: Id,
-    locks = false,
-  ): Promise<StoredRecord<Entity> | undefined> {
-    const statement = locks ? this.findStatement + this.table.forUpdate : this.findStatement;
-    const [row] = await source.query<VersionedRow[]>(statement, [storage.resource, id, ...this.parameters]);
-    return row && storedRecord(this.table, storage, row);
+    statement: string,
+    parameter: Id | Id[],
+  ): Promise<StoredRecord<Entity>[]> {
+    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...this.parameters]);
+    return rows.map(({ epoch, revision, ...row }) => ({
+      record: this.table.fromRow(row) as unknown as PublicRecord<Entity>,
+      version: storage.versionOf({ epoch, revision }),
+    }));
   }
 }
