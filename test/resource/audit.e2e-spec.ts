@@ -160,7 +160,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
         expect(line).toMatchObject({ subject: null, requestId: null, databaseUser: DATABASE_USER });
       }
       expectAgreement(await recordsOf(source, Deed), await trail());
-      await upkeep().seal();
+      await upkeep().seal(new AbortController().signal);
       expectChain(await trail());
       await source.query('DELETE FROM deeds');
     },
@@ -283,12 +283,12 @@ describe(`the audit trail (${engineInUse()})`, () => {
 
   it('is sealed as far as it goes when lines are missing', async () => {
     await source.query("UPDATE audit_chains SET sequence = sequence + 1 WHERE resource = 'deeds'");
-    await upkeep().seal();
+    await upkeep().seal(new AbortController().signal);
     await source.query("UPDATE audit_chains SET sequence = sequence - 1 WHERE resource = 'deeds'");
   });
 
   it('deletes only old lines, adds a line about it, and continues', async () => {
-    await upkeep().seal();
+    await upkeep().seal(new AbortController().signal);
     const before = await trail();
     await source.query('DELETE FROM leases');
     await upkeep().prune(3_600_000);

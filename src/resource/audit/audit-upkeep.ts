@@ -1,23 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
 import { hashOf, lockChain, seal } from './audit-lines.js';
 
-/** Milliseconds between two rounds. */
-const INTERVAL = 60_000;
 const DAY = 24 * 3_600_000;
 /** Maximum number of lines that one transaction deletes. */
 const STEP = 500;
 
 /** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */
 @Injectable()
-export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
+export class AuditUpkeep implements OnApplicationBootstrap {
   private readonly logger = new Logger('Audit');
-  private readonly stopping = new AbortController();
-  private running: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -26,21 +21,20 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.running = this.runRounds();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
+    this.leases.everyMinute(
+      async (signal) => {
+        await this.seal(signal);
+        await this.prune(this.config.auditRetention * DAY);
+      },
+      ({ message }) => this.logger.warn(`The audit trail was not sealed, or old lines stay for now: ${message}`),
+    );
   }
 
   /** Seals all lines that have no hash, some thousands in each transaction. */
-  async seal(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      const open = await committed(this.dataSource).query<{ resource: string }[]>(
-        'SELECT resource FROM audit_chains WHERE sealed < sequence',
-        [],
-      );
+  async seal(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const open = await committed(this.dataSource).sql<{ resource: string }[]>`
+        SELECT resource FROM audit_chains WHERE sealed < sequence`;
       let sealed = 0;
       for (const { resource } of open) {
         sealed += await transaction(this.dataSource, (tx) => seal(this.dataSource, tx, resource));
@@ -53,19 +47,6 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   /** Deletes the lines that are older than `age` milliseconds. */
   async prune(age: number): Promise<void> {
     await this.leases.run({ name: 'prune-audit', every: DAY, batch: (tx) => this.pruneSome(tx, age) });
-  }
-
-  private async runRounds(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      try {
-        await this.seal();
-        await this.prune(this.config.auditRetention * DAY);
-      } catch (error) {
-        this.logger.warn(`The audit trail was not sealed, or old lines stay for now: ${(error as Error).message}`);
-      }
-      await delay(INTERVAL, undefined, { signal, ref: false }).catch(() => undefined);
-    }
   }
 
   /** @returns whether there may be more lines to delete */

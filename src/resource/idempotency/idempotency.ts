@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
-import { engineOf, type Sql } from '../../database/engine.js';
+import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
@@ -17,6 +18,8 @@ const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
 const MOST_CHARACTERS = 255;
+/** Maximum number of keys that one transaction deletes. */
+const MOST_DELETED = 500;
 
 /**
  * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key
@@ -56,7 +59,8 @@ export class IdempotencyKey {
 }
 
 /**
- * The key of a POST. Other methods have none: they are idempotent (PUT, DELETE) or have `If-Match` (PATCH).
+ * The key of a POST. Other methods have none: they are idempotent (PUT, DELETE) or have `If-Match` (PATCH). Its quotes,
+ * which the draft demands, may be missing, because many clients send none.
  * @throws {ApiError} 400 when it is invalid
  */
 export function idempotencyKeyOf(
@@ -66,14 +70,9 @@ export function idempotencyKeyOf(
 ): IdempotencyKey | undefined {
   if (request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  return new IdempotencyKey(parseKey(field), request, reply);
-}
-
-/** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
-function parseKey(field: string): string {
   const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
-  return key;
+  return new IdempotencyKey(key, request, reply);
 }
 
 function sha256(text: string, content: Buffer | string = ''): string {
@@ -156,14 +155,14 @@ function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): 
  */
 export async function saveResults(
   dataSource: DataSource,
-  transaction: Sql,
+  tx: Sql,
   results: readonly { readonly key: IdempotencyKey; readonly result: unknown }[],
 ): Promise<void> {
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
   // A fixed order prevents deadlocks.
   const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
-  const saved = await transaction.query<unknown[]>(
+  const saved = await tx.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
     ON CONFLICT (id) DO UPDATE
     SET fingerprint = excluded.fingerprint, result = excluded.result, expires = excluded.expires
@@ -171,4 +170,22 @@ export async function saveResults(
     sorted.flatMap(({ key, result }) => [key.id, key.fingerprint, serialize(result).toString('base64')]),
   );
   if (saved.length < sorted.length) throw keyInUse();
+}
+
+/**
+ * Deletes the expired keys. Every process does this, without `Leases.run`, which would write first and so fail on a full
+ * volume. After each transaction it pauses as long as that took, so that others can write.
+ */
+export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSignal): Promise<void> {
+  const { now } = engineOf(dataSource).dialect;
+  // The outer condition is for PostgreSQL, where another process may have stored a new result since the SELECT.
+  const statement = `DELETE FROM idempotency_keys WHERE expires <= ${now} AND id IN
+    (SELECT id FROM idempotency_keys WHERE expires <= ${now} ORDER BY expires LIMIT ${MOST_DELETED}) RETURNING id`;
+  const deleteSome = (tx: Sql) => tx.query<unknown[]>(statement, []);
+  let deleted = MOST_DELETED;
+  while (deleted === MOST_DELETED && !signal.aborted) {
+    const started = performance.now();
+    ({ length: deleted } = await transaction(dataSource, deleteSome, { reclaimsSpace: true }));
+    await delay(performance.now() - started, undefined, { signal }).catch(() => undefined);
+  }
 }
