@@ -15,11 +15,9 @@ export interface Actor {
 
 const actors = new AsyncLocalStorage<() => Actor>();
 
-const UNKNOWN: Actor = {};
-
 /** The actor of the current request or `actAs`; elsewhere it has no properties. */
 export function currentActor(): Actor {
-  return actors.getStore()?.() ?? UNKNOWN;
+  return actors.getStore()?.() ?? {};
 }
 
 /** Names the actor of the changes that `work` makes: for jobs and messages of WebSockets. Requests need no call. */
