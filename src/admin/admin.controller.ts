@@ -26,8 +26,8 @@ interface Backups {
 export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
   makeDocument!: () => OpenAPIObject;
-  /** Null without `BACKUP_DIR`. */
-  private readonly backups: () => Promise<Backups | null>;
+  /** Absent without `BACKUP_DIR`. */
+  private readonly backups?: () => Promise<Backups>;
 
   constructor(
     config: Config,
@@ -35,10 +35,9 @@ export class AdminController {
     private readonly resources: ReportedResources,
     private readonly dataSource: DataSource,
   ) {
-    const folder = config.database.backupFolder;
+    const { backupFolder } = config.database;
     const silent: Backups = { files: [], problem: 'BACKUP_DIR does not respond' };
-    this.backups =
-      folder === undefined ? () => Promise.resolve(null) : sharedReading(() => readBackups(folder), silent);
+    if (backupFolder !== undefined) this.backups = sharedReading(() => readBackups(backupFolder), silent);
   }
 
   /** The OpenAPI document, even if `DOCS` does not publish it. */
@@ -49,10 +48,10 @@ export class AdminController {
 
   @Get('status')
   async status() {
-    const [health, resources, backups] = await Promise.all([
+    const [health, resources, backups = null] = await Promise.all([
       this.health.readiness(),
       Promise.all(this.resources.all.map((resource) => this.statusOf(resource))),
-      this.backups(),
+      this.backups?.(),
     ]);
     return { version: serviceVersion(), health, resources, backups };
   }
