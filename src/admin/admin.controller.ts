@@ -9,13 +9,11 @@ import { sharedReading } from '../management/database-timeout.js';
 import { Health } from '../management/health.js';
 import { recordCount, type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
-/** Maximum number of backups on the page. */
 const MOST_BACKUPS = 10;
 
 interface Backups {
   /** Newest first, with the UTC time in RFC 3339 and the size in bytes. */
   readonly files: readonly { readonly name: string; readonly time: string; readonly size: number }[];
-  /** Why the folder cannot be read. */
   readonly problem?: string;
 }
 

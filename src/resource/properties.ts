@@ -23,7 +23,6 @@ export function IsRecordId({ isId, message }: IdKind = INTEGER_IDS, { each = fal
   return ValidateBy({ name: 'isRecordId', validator: { validate: isId, defaultMessage: () => message } }, { each });
 }
 
-/** Documentation options of a property, besides its type and bounds. */
 export interface PropertyOptions {
   readonly description?: string;
   readonly example?: unknown;
@@ -38,7 +37,7 @@ export interface NamedEnum {
   readonly enumName: string;
 }
 
-/** A string of `min` to `max` Unicode code points; validates and documents it. */
+/** A string of `min` to `max` Unicode code points. */
 export function TextProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const schema = { type: 'string', minLength: min, maxLength: max, pattern: TEXT_PATTERN } as const;
   return property(schema, options, IsCodePointLength(min, max));
@@ -68,7 +67,7 @@ export function EnumProperty(values: NamedEnum, options?: PropertyOptions): Prop
   return property(schema, options, IsIn(values.enum));
 }
 
-/** The id of a record, such as a reference; `ids` is the kind of the referenced ids. */
+/** The id of a record, such as a reference. */
 export function IdProperty({
   ids = INTEGER_IDS,
   ...options
@@ -140,7 +139,6 @@ export function JsonProperty(dto: () => Type, options?: Omit<PropertyOptions, 'd
   return property(schema, options, IsObject(message), ValidateNested(message), TypeOf(dto));
 }
 
-/** A string that is parsed to another value. A string that cannot be parsed is invalid. */
 function parsedProperty(
   schema: ApiPropertyOptions,
   options: PropertyOptions | undefined,

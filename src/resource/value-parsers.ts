@@ -1,7 +1,6 @@
 /** Type of a property to sort by or to bound, as in OpenAPI. */
 export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
 
-/** Value types by property. */
 export type Sorts = Readonly<Record<string, ValueType>>;
 
 /** A day from 0001-01-01 on. The pattern accepts 29 February of every year. */

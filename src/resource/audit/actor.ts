@@ -25,7 +25,7 @@ export function actAs<T>(actor: Actor, work: () => T): T {
   return actors.run(() => actor, work);
 }
 
-/** Names a request as the actor of `work`. Its subject may become known later. */
+/** The subject may become known later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
     const { id: requestId, ip: address, user } = request;

@@ -16,7 +16,6 @@ const columnOf = (property: string): string => `"${property.replace(/[A-Z]/, '_$
 
 const SELECTED = [...CONTENT, 'previous', 'hash'].map((name) => `audit.${columnOf(name)} AS "${name}"`).join(', ');
 
-/** The quoted names of these columns, in the same order. */
 export const CONTENT_COLUMNS = CONTENT.map(columnOf);
 
 /**
@@ -47,7 +46,7 @@ export function readLines(
 
 const PAGE = 1000;
 
-/** Reads all lines of a resource, page by page. */
+/** All lines of a resource, page by page. */
 export async function* allLines(source: Sql, resource: string): AsyncGenerator<AuditLine[]> {
   let page: AuditLine[] = [];
   do {

@@ -13,7 +13,7 @@ import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, which makes them invalid. */
+/** Visible ASCII without comma, by which Node joins two fields, quote and backslash. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
@@ -85,14 +85,12 @@ export function invalidKey(
   return invalidRequest([{ parameter: 'Idempotency-Key', message }]);
 }
 
-/** 409: another request with this key has no response yet. */
 export function keyInUse(): ApiError {
   const message = 'A request with this Idempotency-Key is in progress; repeat it to get its response';
   const headers = { 'retry-after': '1' };
   return new ApiError(409, 'IDEMPOTENCY_KEY_IN_USE', message, { headers });
 }
 
-/** 422: the key belongs to a request with another body or query. */
 export function keyReused(): ApiError {
   const message = 'Another request had this Idempotency-Key, with another body; use a new key for each request';
   return new ApiError(422, 'IDEMPOTENCY_KEY_REUSED', message);
@@ -102,11 +100,8 @@ export function keyReused(): ApiError {
 const inProgress = new WeakMap<DataSource, Set<string>>();
 
 /**
- * Runs `write`, or returns the stored result of an earlier request with this key. `write` stores its result by
- * `saveResults`. The response follows from the result, so a repetition gets an equal response.
- *
- * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may
- * correct its request and send it again.
+ * Runs `write`, which stores its result by `saveResults`, or returns the stored result of an earlier request with this
+ * key. No errors are stored, unlike in the draft: they have changed nothing, and a correct request may follow.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
  */
 export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, write: () => Promise<T>): Promise<T> {

@@ -41,7 +41,7 @@ export async function prepareStorage(
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
 }
 
-/** The count in `storage` and the real number of records; `undefined` when the resource has no row in `storage`. */
+/** The count in `storage` and the real number of records; `undefined` without a row in `storage`. */
 export async function storedCount(
   dataSource: DataSource,
   resource: string,
