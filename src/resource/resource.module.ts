@@ -1,13 +1,4 @@
-import {
-  type DynamicModule,
-  Global,
-  Inject,
-  Logger,
-  Module,
-  type OnApplicationBootstrap,
-  type OnModuleInit,
-  type Type,
-} from '@nestjs/common';
+import { type DynamicModule, Global, Inject, Logger, Module, type OnModuleInit, type Type } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntitySubscriberInterface, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
@@ -23,7 +14,7 @@ import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
 import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
-import type { Resource, ResourceName } from './resource.js';
+import type { Resource } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
 import { prepareStorage } from './usage/storage-row.js';
 import { UsageCounter } from './usage/usage-counter.js';
@@ -36,14 +27,11 @@ const uuidSubscriber: EntitySubscriberInterface<UuidResourceEntity> = {
   },
 };
 
-export interface ResourceFeature {
-  readonly name: ResourceName;
+export interface ResourceFeature extends Pick<Resource, 'name' | 'rule' | 'audited'> {
   /** Its table has the resource's plural name. */
   readonly entity: Type<AnyResourceEntity>;
   /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
-  readonly rule?: Resource['rule'];
-  readonly audited?: Resource['audited'];
 }
 
 /**
@@ -55,7 +43,7 @@ export interface ResourceFeature {
   providers: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
   exports: [ResourceLists, Leases],
 })
-export class ResourceModule implements OnModuleInit, OnApplicationBootstrap {
+export class ResourceModule implements OnModuleInit {
   constructor(
     private readonly resources: ReportedResources,
     private readonly live: LiveConfig,
@@ -65,15 +53,12 @@ export class ResourceModule implements OnModuleInit, OnApplicationBootstrap {
     dataSource.subscribers.push(uuidSubscriber);
   }
 
-  /** Prepares the `storage` rows before the start and when a capacity changes. */
+  /** Prepares the `storage` rows, also when a capacity changes, and deletes expired keys from now on. */
   async onModuleInit(): Promise<void> {
     // The counters already have the new capacities: their listeners were added earlier.
     await this.live.onChange(async () => {
       for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
     });
-  }
-
-  onApplicationBootstrap(): void {
     this.leases.everyMinute(
       (signal) => deleteExpiredKeys(this.dataSource, signal),
       ({ message }) => new Logger('IdempotencyKeys').warn(`Expired idempotency keys stay for a minute: ${message}`),

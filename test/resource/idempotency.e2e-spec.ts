@@ -150,13 +150,6 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(answers[0]!.body.id).not.toBe(answers[1]!.body.id);
   });
 
-  it('is separate for each path', async () => {
-    const headers = keyed();
-    const first = await client.post(COOKIE, headers);
-    expect((await send('/sleighs', { seats: 4 }, headers)).status).toBe(201);
-    expectReplay(await client.post(COOKIE, headers), first);
-  });
-
   it.each(['', '""', 'a b', 'a,b', '"a', '"a", "b"', '"a\\b"', 'x'.repeat(256)])(
     'of %j is 400, and nothing is stored',
     async (key) => {

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
-import { hashOf, lockChain, seal } from './audit-lines.js';
+import { chainsOf, hashOf, lockChain, seal } from './audit-lines.js';
 
 const DAY = 24 * 3_600_000;
 /** Maximum number of lines that one transaction deletes. */
@@ -33,10 +33,9 @@ export class AuditUpkeep implements OnApplicationBootstrap {
   /** Seals all lines that have no hash, some thousands in each transaction. */
   async seal(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const open = await committed(this.dataSource).sql<{ resource: string }[]>`
-        SELECT resource FROM audit_chains WHERE sealed < sequence`;
+      const chains = await chainsOf(committed(this.dataSource));
       let sealed = 0;
-      for (const { resource } of open) {
+      for (const { resource } of chains.filter((chain) => chain.sealed < chain.sequence)) {
         sealed += await transaction(this.dataSource, (tx) => seal(this.dataSource, tx, resource));
       }
       // Nothing is open, or the open lines are missing, which `cli audit verify` reports.
@@ -54,7 +53,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     const { now } = engineOf(this.dataSource).dialect;
     const [{ time }] = await tx.query<[{ time: number }]>(`SELECT ${now} AS time`, []);
     const before = new Date(time - age).toISOString();
-    for (const { resource } of await tx.query<{ resource: string }[]>('SELECT resource FROM audit_chains', [])) {
+    for (const { resource } of await chainsOf(tx)) {
       const [{ through }] = await tx.query<[{ through: number | null }]>(
         // Up to the first line that stays: a clock that was wrong for a time wrote old times after newer ones.
         `WITH oldest AS (SELECT sequence, at FROM audit WHERE resource = ? AND operation <> 'prune'
@@ -64,7 +63,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
         [resource, before],
       );
       if (through === null || !(await this.appendPruneLine(tx, resource, through, new Date(time)))) continue;
-      await tx.query('DELETE FROM audit WHERE resource = ? AND sequence <= ?', [resource, through]);
+      await tx.sql`DELETE FROM audit WHERE resource = ${resource} AND sequence <= ${through}`;
       return true;
     }
     return false;
@@ -90,8 +89,8 @@ export class AuditUpkeep implements OnApplicationBootstrap {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [...Object.values(line), after, chain.hash, hash],
     );
-    const end = [sequence, sequence, hash, resource];
-    await tx.query('UPDATE audit_chains SET sequence = ?, sealed = ?, hash = ? WHERE resource = ?', end);
+    await tx.sql`UPDATE audit_chains SET sequence = ${sequence}, sealed = ${sequence}, hash = ${hash}
+      WHERE resource = ${resource}`;
     return true;
   }
 }

@@ -30,12 +30,13 @@ export class IdempotencyKey {
   readonly id: string;
   /** Hash of the query and the body, which must be equal in a repetition. */
   readonly fingerprint: string;
-  private isUsed = false;
+  /** Whether the request has made a write with it. */
+  isUsed = false;
 
   constructor(
     key: string,
     request: FastifyRequest,
-    private readonly reply: FastifyReply,
+    readonly reply: FastifyReply,
   ) {
     const { pathname, search } = targetOf(request);
     this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
@@ -43,18 +44,6 @@ export class IdempotencyKey {
     const known = request.body instanceof RawBody ? request.body.content : undefined;
     const content = known ?? request.headers['content-length'];
     this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
-  }
-
-  /** @throws {Error} when the request has used its key for another write: both would get one stored result */
-  use(): void {
-    if (this.isUsed) {
-      throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
-    }
-    this.isUsed = true;
-  }
-
-  markReplayed(): void {
-    this.reply.header('idempotency-replayed', 'true');
   }
 }
 
@@ -103,9 +92,13 @@ const inProgress = new WeakMap<DataSource, Set<string>>();
  * Runs `write`, which stores its result by `saveResults`, or returns the stored result of an earlier request with this
  * key. No errors are stored, unlike in the draft: they have changed nothing, and a correct request may follow.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
+ * @throws {Error} for a second write with one key, which would get the result of the first
  */
 export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, write: () => Promise<T>): Promise<T> {
-  key.use();
+  if (key.isUsed) {
+    throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
+  }
+  key.isUsed = true;
   // This read waits for no writer, so a repetition also gets its response when nothing more can be stored.
   const stored = await findResult(dataSource, key);
   if (stored !== undefined) return replayResult(key, stored);
@@ -140,7 +133,7 @@ async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promi
 /** @throws {ApiError} 422 */
 function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
   if (fingerprint !== key.fingerprint) throw keyReused();
-  key.markReplayed();
+  key.reply.header('idempotency-replayed', 'true');
   return deserialize(Buffer.from(result, 'base64')) as T;
 }
 
