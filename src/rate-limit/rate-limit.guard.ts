@@ -17,8 +17,7 @@ const DELAY = { least: 250, most: 750 };
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
  * runs after the guard of `auth`, so that a client without a token cannot use up the limit of an address. A GraphQL
- * request counts once for each of its resolvers; messages of WebSockets do not count. Settings (`RATE_LIMIT_...`) may
- * change while the service runs.
+ * request counts once for each of its resolvers; messages of WebSockets do not count.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {

@@ -32,7 +32,11 @@ const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Parses a value from its text, in a body or a query; `undefined` if it is invalid. */
 export const PARSERS: Readonly<Record<ValueType, (text: string) => number | string | Date | undefined>> = {
-  integer: parseInteger,
+  integer: (text) => {
+    if (!/^(?:0|-?[1-9][0-9]{0,15})$/.test(text)) return undefined;
+    const number = Number(text);
+    return Number.isSafeInteger(number) ? number : undefined;
+  },
   number: parseNumber,
   /** The text of a number with few digits. */
   decimal: (text) => {
@@ -41,26 +45,18 @@ export const PARSERS: Readonly<Record<ValueType, (text: string) => number | stri
   },
   /** The text of a day from 0001-01-01 on. */
   date: (text) => (DATE.test(text) && isDate(text) ? text : undefined),
-  'date-time': parseDateTime,
+  'date-time': (text) => {
+    if (!DATE_TIME.test(text) || !isDate(text.slice(0, 10))) return undefined;
+    const moment = Date.parse(text);
+    return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
+  },
 };
-
-function parseInteger(text: string): number | undefined {
-  if (!/^(?:0|-?[1-9][0-9]{0,15})$/.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : undefined;
-}
 
 /** A number without exponent, leading zeros or -0. */
 function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
   const number = Number(text);
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
-}
-
-function parseDateTime(text: string): Date | undefined {
-  if (!DATE_TIME.test(text) || !isDate(text.slice(0, 10))) return undefined;
-  const moment = Date.parse(text);
-  return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
 }
 
 /** Tells whether the day exists in its month: `Date.parse` turns 30 February into 2 March. */
