@@ -23,8 +23,6 @@ export class RequestCounts {
   /**
    * Counts a request, in the database, or here while the database fails. A key over its limit is counted here, without a
    * statement.
-   * @param policy name of the limit
-   * @param most requests in a window
    * @param window in seconds
    */
   async add(policy: string, subjectOrAddress: string, most: number, window: number) {

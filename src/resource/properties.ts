@@ -67,7 +67,6 @@ export function EnumProperty(values: NamedEnum, options?: PropertyOptions): Prop
   return property(schema, options, IsIn(values.enum));
 }
 
-/** The id of a record, such as a reference. */
 export function IdProperty({
   ids = INTEGER_IDS,
   ...options

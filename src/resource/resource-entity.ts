@@ -57,7 +57,6 @@ export abstract class ResourceEntity implements AnyResourceEntity {
   revision!: number;
 }
 
-/** Base class of the entity of a resource whose ids are UUIDs. */
 @Check(IS_UUID)
 export abstract class UuidResourceEntity implements AnyResourceEntity {
   /** The service makes a UUID of version 7. Other writers must insert one. */

@@ -95,7 +95,6 @@ export interface RuleForAll<Entity extends AnyResourceEntity> {
   checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
 }
 
-/** The class of a resource's entity, or of its DTO. */
 export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /**

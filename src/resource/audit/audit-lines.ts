@@ -46,7 +46,6 @@ export function readLines(
 
 const PAGE = 1000;
 
-/** All lines of a resource, page by page. */
 export async function* allLines(source: Sql, resource: string): AsyncGenerator<AuditLine[]> {
   let page: AuditLine[] = [];
   do {
@@ -79,10 +78,7 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
   return lines.length;
 }
 
-/**
- * Locks the row of a resource in `audit_chains`.
- * @throws {Error} when it is missing
- */
+/** @throws {Error} when the resource has no row in `audit_chains` */
 export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {
   const { dialect } = engineOf(dataSource);
   const [chain] = await transaction.query<AuditChain[]>(

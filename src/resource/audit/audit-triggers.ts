@@ -62,7 +62,6 @@ const EVENTS = ['insert', 'update', 'delete'] as const;
 
 export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);
 
-/** The function of all audit triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_audit"`;
 
 function triggersOf(dataSource: DataSource, table: string): Triggers {

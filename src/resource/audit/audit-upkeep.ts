@@ -30,7 +30,6 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     );
   }
 
-  /** Seals all lines that have no hash, some thousands in each transaction. */
   async seal(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const chains = await chainsOf(committed(this.dataSource));

@@ -54,10 +54,7 @@ export async function storedCount(
   return row;
 }
 
-/**
- * Sets the count of a resource to its number of records, under the lock of its `storage` row.
- * @returns the number of records
- */
+/** Sets the count of a resource to its number of records, and returns it. */
 export function recount(dataSource: DataSource, resource: string): Promise<number> {
   const table = dataSource.driver.escape(resource);
   return transaction(dataSource, async (tx) => {

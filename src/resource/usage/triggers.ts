@@ -84,7 +84,6 @@ export function dropTriggers(runner: Runner, dataSource: DataSource, table: stri
   return dropByName(runner, dataSource, functionName(table), sqliteTriggerNames(table));
 }
 
-/** The function of all triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_books"`;
 
 export const sqliteTriggerNames = (table: string): string[] =>
