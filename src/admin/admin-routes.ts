@@ -19,7 +19,7 @@ const FILES: Readonly<Record<string, () => StaticFile>> = {
   '/admin/admin.js': () => ({ type: SCRIPT, content: text('admin.js') }),
 };
 
-/** Serves the page at `/admin` from memory. The page needs no token; the routes of its data do. */
+/** Serves the page at `/admin`. It needs no token; the routes of its data do. */
 export function serveAdminPage(app: NestFastifyApplication): void {
   let document: OpenAPIObject | undefined;
   app.get(AdminController, { strict: false }).makeDocument = () => (document ??= openApiDocument(app));

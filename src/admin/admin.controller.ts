@@ -9,13 +9,11 @@ import { sharedReading } from '../management/database-timeout.js';
 import { Health } from '../management/health.js';
 import { recordCount, type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
-/** Maximum number of backups on the page. */
 const MOST_BACKUPS = 10;
 
 interface Backups {
   /** Newest first, with the UTC time in RFC 3339 and the size in bytes. */
   readonly files: readonly { readonly name: string; readonly time: string; readonly size: number }[];
-  /** Why the folder cannot be read. */
   readonly problem?: string;
 }
 
@@ -26,8 +24,8 @@ interface Backups {
 export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
   makeDocument!: () => OpenAPIObject;
-  /** Null without `BACKUP_DIR`. */
-  private readonly backups: () => Promise<Backups | null>;
+  /** Absent without `BACKUP_DIR`. */
+  private readonly backups?: () => Promise<Backups>;
 
   constructor(
     config: Config,
@@ -35,10 +33,9 @@ export class AdminController {
     private readonly resources: ReportedResources,
     private readonly dataSource: DataSource,
   ) {
-    const folder = config.database.backupFolder;
+    const { backupFolder } = config.database;
     const silent: Backups = { files: [], problem: 'BACKUP_DIR does not respond' };
-    this.backups =
-      folder === undefined ? () => Promise.resolve(null) : sharedReading(() => readBackups(folder), silent);
+    if (backupFolder !== undefined) this.backups = sharedReading(() => readBackups(backupFolder), silent);
   }
 
   /** The OpenAPI document, even if `DOCS` does not publish it. */
@@ -49,10 +46,10 @@ export class AdminController {
 
   @Get('status')
   async status() {
-    const [health, resources, backups] = await Promise.all([
+    const [health, resources, backups = null] = await Promise.all([
       this.health.readiness(),
       Promise.all(this.resources.all.map((resource) => this.statusOf(resource))),
-      this.backups(),
+      this.backups?.(),
     ]);
     return { version: serviceVersion(), health, resources, backups };
   }

@@ -14,38 +14,15 @@ import { RequestCounts, SharedCounts } from './request-counts.js';
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
 
-/** The requests of each subject that have no complete response yet, in this process. */
-class RequestsInProgress {
-  private readonly responses = new Map<string, Set<ServerResponse>>();
-
-  /**
-   * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.
-   * @param most requests of one subject
-   * @throws {ApiError} 429 if the subject has too many requests in progress
-   */
-  add(subject: string, response: ServerResponse, most: number): void {
-    const open = this.responses.get(subject) ?? new Set();
-    if (response.closed || open.has(response)) return;
-    if (open.size >= most) {
-      throw rateLimited(`This subject has ${open.size} requests in progress; wait for a response`, 1);
-    }
-    this.responses.set(subject, open.add(response));
-    response.once('close', () => {
-      open.delete(response);
-      if (open.size === 0) this.responses.delete(subject);
-    });
-  }
-}
-
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
  * runs after the guard of `auth`, so that a client without a token cannot use up the limit of an address. A GraphQL
- * request counts once for each of its resolvers; messages of WebSockets do not count. Settings (`RATE_LIMIT_...`) may
- * change while the service runs.
+ * request counts once for each of its resolvers; messages of WebSockets do not count.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
-  private readonly inProgress = new RequestsInProgress();
+  /** The requests of each subject in this process whose response is neither sent nor cut off by a closed connection. */
+  private readonly inProgress = new Map<string, Set<ServerResponse>>();
   private readonly counts: RequestCounts;
 
   constructor(
@@ -80,7 +57,7 @@ export class RateLimitGuard implements CanActivate {
     const { rateLimit } = this.live.current;
     const { inProgress, window } = rateLimit;
     const isPublic = request.user === undefined;
-    if (inProgress !== undefined && !isPublic) this.inProgress.add(subjectOf(request), reply.raw, inProgress);
+    if (inProgress !== undefined && !isPublic) this.addInProgress(subjectOf(request), reply.raw, inProgress);
     for (const counted of ['subject', 'address'] as const) {
       const most = rateLimit[counted][routeClass];
       if (most === undefined || (counted === 'subject' && isPublic)) continue;
@@ -91,6 +68,20 @@ export class RateLimitGuard implements CanActivate {
       append(reply, 'ratelimit', `"${policy}";r=${remaining};t=${seconds}`);
       if (isExceeded) throw tooManyRequests(counted, most, window, seconds);
     }
+  }
+
+  /** @throws {ApiError} 429 if the subject has `most` requests in progress; a repeated call for one response counts once */
+  private addInProgress(subject: string, response: ServerResponse, most: number): void {
+    const open = this.inProgress.get(subject) ?? new Set();
+    if (response.closed || open.has(response)) return;
+    if (open.size >= most) {
+      throw rateLimited(`This subject has ${open.size} requests in progress; wait for a response`, 1);
+    }
+    this.inProgress.set(subject, open.add(response));
+    response.once('close', () => {
+      open.delete(response);
+      if (open.size === 0) this.inProgress.delete(subject);
+    });
   }
 }
 
@@ -103,12 +94,11 @@ function append(reply: FastifyReply, name: string, item: string): void {
   reply.header(name, items === undefined ? item : `${String(items)}, ${item}`);
 }
 
-/** 429 for a request beyond a limit. @param seconds until the client may try again */
+/** @param seconds until the client may try again */
 function rateLimited(message: string, seconds: number): ApiError {
   return new ApiError(429, 'RATE_LIMITED', message, { headers: { 'retry-after': String(seconds) } });
 }
 
-/** 429 for a subject or an address with too many requests in the window. */
 export function tooManyRequests(counted: 'subject' | 'address', requests: number, window: number, seconds: number) {
   const limit = `The limit of this ${counted} is ${requests} requests of this kind in ${window} s`;
   return rateLimited(`${limit}; Retry-After says when to try again`, seconds);

@@ -9,13 +9,11 @@ const MOST_KEYS = 100_000;
 const PRUNE_EACH = 500;
 
 interface Count {
-  /** Requests of a key in its window. */
   requests: number;
   /** End of the window, in milliseconds since 1970. */
   endsAt: number;
 }
 
-/** Counts the requests of subjects and addresses. */
 export class RequestCounts {
   private readonly counts = new LRUCache<string, Count>({ max: MOST_KEYS });
 
@@ -23,10 +21,8 @@ export class RequestCounts {
   constructor(private readonly shared?: SharedCounts) {}
 
   /**
-   * Counts a request of a subject or an address, in the database, or here while the database fails. A key over its limit
-   * is counted here, without a statement.
-   * @param policy name of the limit
-   * @param most requests in a window
+   * Counts a request, in the database, or here while the database fails. A key over its limit is counted here, without a
+   * statement.
    * @param window in seconds
    */
   async add(policy: string, subjectOrAddress: string, most: number, window: number) {
@@ -45,7 +41,7 @@ export class RequestCounts {
     };
   }
 
-  /** The count of a key. The first request begins its window; a shorter setting ends it sooner. */
+  /** The first request of a key begins its window; a shorter setting ends it sooner. */
   private current(key: string, window: number): Count {
     const now = Date.now();
     const first = { requests: 0, endsAt: now + window };
@@ -65,10 +61,7 @@ export class SharedCounts {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /**
-   * Counts one request. The first request of a key begins its window; a shorter setting ends it sooner.
-   * @param window in milliseconds
-   */
+  /** @param window in milliseconds; it begins and ends as in `RequestCounts` */
   async add(key: string, window: number): Promise<Count> {
     const now = Date.now();
     const [row] = await this.dataSource.sql<[{ requests: number; ends_at: number }]>`
@@ -83,7 +76,6 @@ export class SharedCounts {
     return { requests: row.requests, endsAt: row.ends_at };
   }
 
-  /** Deletes expired counts. */
   private async prune(now: number): Promise<void> {
     // The outer condition is for PostgreSQL: meanwhile, another process may have begun a new window.
     await this.dataSource.sql`DELETE FROM rate_limits WHERE ends_at <= ${now} AND key IN

@@ -5,9 +5,7 @@ export type Id = number | string;
 
 /** A kind of ids: everything that differs between integers and UUIDs. */
 export interface IdKind<I extends Id = Id> {
-  /** SQL type of the id and of references to it. */
   readonly columnType: 'integer' | 'uuid';
-  /** Schema of an id in the OpenAPI document. */
   readonly schema: {
     readonly type: 'integer' | 'string';
     readonly format: string;
@@ -21,7 +19,6 @@ export interface IdKind<I extends Id = Id> {
   readonly lowest: I;
   /** Tells whether a value is an id. Nothing is normalised. */
   readonly isId: (value: unknown) => value is I;
-  /** Reads the text of an id; `undefined` for any other text. */
   readonly parse: (text: string) => I | undefined;
   /** Makes the next id; absent if the database gives the ids from a sequence. */
   readonly next?: () => I;
@@ -42,8 +39,6 @@ const UUID_PATTERN = '^(?!00000000-0000-0000-0000-000000000000)[0-9a-f]{8}(-[0-9
 
 const UUID = new RegExp(UUID_PATTERN);
 
-const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
-
 /**
  * UUIDs in lower case (RFC 9562). The service makes version 7: each UUID is greater than earlier UUIDs of this process,
  * so they sort by creation.
@@ -53,8 +48,8 @@ export const UUID_IDS: IdKind<string> = {
   schema: { type: 'string', format: 'uuid', pattern: UUID_PATTERN, example: '01999999-0000-7000-8000-000000000001' },
   message: 'must be a UUID with hyphens, in lower case (RFC 9562)',
   lowest: '00000000-0000-0000-0000-000000000000',
-  isId: isUuid,
-  parse: (text) => (isUuid(text) ? text : undefined),
+  isId: (value): value is string => typeof value === 'string' && UUID.test(value),
+  parse: (text) => (UUID.test(text) ? text : undefined),
   next: () => v7(),
 };
 
@@ -66,8 +61,7 @@ export function idKindOf(columnType: unknown): IdKind {
  * The CHECK of an id that is a UUID: SQLite has no type for it. It contains no `),`, which TypeORM takes for the end of
  * a CHECK when it rebuilds a table of SQLite.
  */
-export const IS_UUID = (
+export const IS_UUID =
   `CAST("id" AS text) LIKE '________-____-____-____-____________' AND CAST("id" AS text) <> '${UUID_IDS.lowest}' ` +
-  `AND length(replace(CAST("id" AS text), '-', '')) = 32 ` +
-  `AND rtrim(replace(CAST("id" AS text), '-', ''), '0123456789abcdef') = ''`
-).replaceAll('),', ') ,');
+  `AND length(replace(CAST("id" AS text) , '-', '')) = 32 ` +
+  `AND rtrim(replace(CAST("id" AS text) , '-', '') , '0123456789abcdef') = ''`;

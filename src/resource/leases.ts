@@ -4,6 +4,8 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../database/engine.js';
 
+const MINUTE = 60_000;
+
 /** Scheduled work that only one of all processes does. */
 export interface SharedWork {
   /** Its name in the database. */
@@ -47,10 +49,23 @@ export class Leases implements OnModuleDestroy {
     return result.finally(() => this.running.delete(result));
   }
 
-  /** Waits for the running batches. Their leases end, so that another process continues. */
+  /** Calls `work` each minute, from now until the service stops: for work that every process does. */
+  everyMinute(work: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void): void {
+    this.running.add(this.repeat(work, onError));
+  }
+
+  /** Waits for the running work. Its leases end, so that another process continues. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await Promise.allSettled(this.running);
+  }
+
+  private async repeat(work: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await work(signal).catch(onError);
+      await delay(MINUTE, undefined, { signal, ref: false }).catch(() => undefined);
+    }
   }
 
   private async runBatches(work: SharedWork, holder: string): Promise<boolean> {
@@ -72,8 +87,11 @@ export class Leases implements OnModuleDestroy {
     return false;
   }
 
-  /** @returns `undefined` when the work is not due, or another run has the lease */
-  private runBatch({ name, every, lease = 60_000, batch }: SharedWork, holder: string, begun?: number) {
+  /**
+   * @param begun when the run began, by the clock of the database
+   * @returns `undefined` when the work is not due, or another run has the lease
+   */
+  private runBatch({ name, every, lease = MINUTE, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
       const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease]);
       if (row === undefined) return undefined;

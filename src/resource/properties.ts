@@ -23,7 +23,6 @@ export function IsRecordId({ isId, message }: IdKind = INTEGER_IDS, { each = fal
   return ValidateBy({ name: 'isRecordId', validator: { validate: isId, defaultMessage: () => message } }, { each });
 }
 
-/** Documentation options of a property, besides its type and bounds. */
 export interface PropertyOptions {
   readonly description?: string;
   readonly example?: unknown;
@@ -38,7 +37,7 @@ export interface NamedEnum {
   readonly enumName: string;
 }
 
-/** A string of `min` to `max` Unicode code points; validates and documents it. */
+/** A string of `min` to `max` Unicode code points. */
 export function TextProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const schema = { type: 'string', minLength: min, maxLength: max, pattern: TEXT_PATTERN } as const;
   return property(schema, options, IsCodePointLength(min, max));
@@ -68,7 +67,6 @@ export function EnumProperty(values: NamedEnum, options?: PropertyOptions): Prop
   return property(schema, options, IsIn(values.enum));
 }
 
-/** The id of a record, such as a reference; `ids` is the kind of the referenced ids. */
 export function IdProperty({
   ids = INTEGER_IDS,
   ...options
@@ -101,13 +99,9 @@ export function DecimalProperty(
   return parsedProperty(schema, options, message, (text) => {
     if (!isValid.test(text) || PARSERS.decimal(text) === undefined) return undefined;
     if (minimum !== undefined && Number(text) < minimum) return undefined;
-    return withScale(text, scale);
+    const [integer, digits = ''] = text.split('.');
+    return scale === 0 ? integer : `${integer}.${digits.padEnd(scale, '0')}`;
   });
-}
-
-function withScale(text: string, scale: number): string {
-  const [whole, fraction = ''] = text.split('.');
-  return scale === 0 ? whole! : `${whole}.${fraction.padEnd(scale, '0')}`;
 }
 
 /** A day without a time, as text: `2026-01-31`. */
@@ -122,16 +116,14 @@ export function DateTimeProperty(options?: PropertyOptions): PropertyDecorator {
   return parsedProperty(DATE_TIME_SCHEMA, options, message, PARSERS['date-time']);
 }
 
-const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
-
-const UUID = new RegExp(UUID_PATTERN);
-
 /** A UUID (RFC 9562) of any version. It becomes lower case. */
 export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
+  const pattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
   const example = '01999999-0000-7000-8000-000000000000';
-  const schema = { type: 'string', format: 'uuid', pattern: UUID_PATTERN, example } as const;
+  const schema = { type: 'string', format: 'uuid', pattern, example } as const;
+  const isUuid = new RegExp(pattern);
   return parsedProperty(schema, options, 'must be a UUID with hyphens (RFC 9562)', (text) =>
-    UUID.test(text) ? text.toLowerCase() : undefined,
+    isUuid.test(text) ? text.toLowerCase() : undefined,
   );
 }
 
@@ -141,17 +133,11 @@ export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
  */
 export function JsonProperty(dto: () => Type, options?: Omit<PropertyOptions, 'default'>): PropertyDecorator {
   const message = { message: 'must be an object' };
+  // `@nestjs/swagger` recognises a function of a type by the name `type`.
   const schema = { type: () => dto() };
-  return property(
-    schema,
-    options,
-    IsObject(message),
-    ValidateNested(message),
-    TypeOf(() => dto()),
-  );
+  return property(schema, options, IsObject(message), ValidateNested(message), TypeOf(dto));
 }
 
-/** A string that is parsed to another value. A string that cannot be parsed is invalid. */
 function parsedProperty(
   schema: ApiPropertyOptions,
   options: PropertyOptions | undefined,
@@ -160,12 +146,8 @@ function parsedProperty(
 ): PropertyDecorator {
   const isValid = (value: unknown): boolean =>
     value instanceof Date || (typeof value === 'string' && parse(value) !== undefined);
-  return property(
-    schema,
-    options,
-    Parsed(parse),
-    ValidateBy({ name: 'isParsed', validator: { validate: isValid, defaultMessage: () => message } }),
-  );
+  const validator = { validate: isValid, defaultMessage: () => message };
+  return property(schema, options, Parsed(parse), ValidateBy({ name: 'isParsed', validator }));
 }
 
 function property(

@@ -18,8 +18,8 @@ export function isBetween(column: string, min: number, max: number): string {
 
 /**
  * A foreign key to a record of another resource, or of the same one; an import checks the latter at its end. A write
- * with an unknown id is 400; the deletion of a referenced record is 409. The entity is given
- * by its name, because a feature does not import entities of other features.
+ * with an unknown id is 400; the deletion of a referenced record is 409.
+ * @param entity its name, because a feature does not import entities of other features
  * @param options `ids` is the kind of ids of the other resource
  */
 export function References(
@@ -57,7 +57,6 @@ export abstract class ResourceEntity implements AnyResourceEntity {
   revision!: number;
 }
 
-/** Base class of the entity of a resource whose ids are UUIDs. */
 @Check(IS_UUID)
 export abstract class UuidResourceEntity implements AnyResourceEntity {
   /** The service makes a UUID of version 7. Other writers must insert one. */
@@ -78,7 +77,6 @@ type SetByKit = 'createdAt' | 'updatedAt';
 export type NewRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'id' | 'revision' | SetByKit> &
   Partial<Pick<Entity, Extract<keyof Entity, SetByKit>>> & { readonly id?: Entity['id'] };
 
-/** The changes of an update. */
 type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
 /** The changes of an update, or a function that gets the stored record and returns the changes or throws an error. */

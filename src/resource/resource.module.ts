@@ -1,11 +1,11 @@
-import { type DynamicModule, Global, Inject, Injectable, Module, type OnModuleInit, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Inject, Logger, Module, type OnModuleInit, type Type } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource, type EntitySubscriberInterface, type InsertEvent, type Repository } from 'typeorm';
+import { DataSource, type EntitySubscriberInterface, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ReportedResources } from '../management/reported-resources.js';
-import { AuditModule } from './audit/audit.module.js';
-import { ExpiredKeys } from './idempotency/expired-keys.js';
+import { AuditModule } from './audit/audit.controller.js';
+import { deleteExpiredKeys } from './idempotency/idempotency.js';
 import { UUID_IDS } from './id-kinds.js';
 import { Leases } from './leases.js';
 import { ListCache } from './lists/list-cache.js';
@@ -14,35 +14,24 @@ import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
 import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
-import type { Resource, ResourceName } from './resource.js';
+import type { Resource } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
 import { prepareStorage } from './usage/storage-row.js';
 import { UsageCounter } from './usage/usage-counter.js';
 
 /** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
-@Injectable()
-class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
-  constructor({ subscribers }: DataSource) {
-    subscribers.push(this);
-  }
-
-  listenTo(): typeof UuidResourceEntity {
-    return UuidResourceEntity;
-  }
-
-  beforeInsert({ entity }: InsertEvent<UuidResourceEntity>): void {
+const uuidSubscriber: EntitySubscriberInterface<UuidResourceEntity> = {
+  listenTo: () => UuidResourceEntity,
+  beforeInsert({ entity }) {
     entity.id ??= UUID_IDS.next!();
-  }
-}
+  },
+};
 
-export interface ResourceFeature {
-  readonly name: ResourceName;
+export interface ResourceFeature extends Pick<Resource, 'name' | 'rule' | 'audited'> {
   /** Its table has the resource's plural name. */
   readonly entity: Type<AnyResourceEntity>;
   /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
-  readonly rule?: Resource['rule'];
-  readonly audited?: Resource['audited'];
 }
 
 /**
@@ -51,7 +40,7 @@ export interface ResourceFeature {
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists, ExpiredKeys, Leases, UuidSubscriber],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
   exports: [ResourceLists, Leases],
 })
 export class ResourceModule implements OnModuleInit {
@@ -59,46 +48,50 @@ export class ResourceModule implements OnModuleInit {
     private readonly resources: ReportedResources,
     private readonly live: LiveConfig,
     private readonly dataSource: DataSource,
-  ) {}
+    private readonly leases: Leases,
+  ) {
+    dataSource.subscribers.push(uuidSubscriber);
+  }
 
-  /** Prepares the `storage` rows before the start and when a capacity changes. */
+  /** Prepares the `storage` rows, also when a capacity changes, and deletes expired keys from now on. */
   async onModuleInit(): Promise<void> {
     // The counters already have the new capacities: their listeners were added earlier.
     await this.live.onChange(async () => {
       for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
     });
+    this.leases.everyMinute(
+      (signal) => deleteExpiredKeys(this.dataSource, signal),
+      ({ message }) => new Logger('IdempotencyKeys').warn(`Expired idempotency keys stay for a minute: ${message}`),
+    );
   }
 
   static forFeature({ name, entity, capacity, rule, audited }: ResourceFeature): DynamicModule {
     const rows = TypeOrmModule.forFeature([entity]);
     const capacityOf = typeof capacity === 'function' ? capacity : (config: Config) => config.get(capacity);
+    const records = {
+      provide: resourceToken(entity),
+      inject: [getRepositoryToken(entity), Config, LiveConfig, ReportedResources],
+      useFactory: async (
+        repository: Repository<AnyResourceEntity>,
+        config: Config,
+        live: LiveConfig,
+        reported: ReportedResources,
+      ) => {
+        const counter = new UsageCounter(name.plural, capacityOf(live.current), audited);
+        await live.onChange((current) => {
+          counter.capacity = capacityOf(current);
+        });
+        reported.add(counter);
+        const resource = new ResourceRepository(name, repository, counter, config, await rule?.());
+        checkLists(name, resource.table);
+        return resource;
+      },
+    };
     return {
       module: ResourceFeatureModule,
       imports: [rows, ...(audited ? [AuditModule] : [])],
-      providers: [
-        {
-          provide: UsageCounter,
-          inject: [LiveConfig, ReportedResources],
-          useFactory: async (live: LiveConfig, reported: ReportedResources) => {
-            const counter = new UsageCounter(name.plural, capacityOf(live.current), audited);
-            await live.onChange((config) => {
-              counter.capacity = capacityOf(config);
-            });
-            reported.add(counter);
-            return counter;
-          },
-        },
-        {
-          provide: resourceToken(entity),
-          inject: [getRepositoryToken(entity), UsageCounter, Config],
-          useFactory: async (repository: Repository<AnyResourceEntity>, counter: UsageCounter, config: Config) => {
-            const records = new ResourceRepository(name, repository, counter, config, await rule?.());
-            checkLists(name, records.table);
-            return records;
-          },
-        },
-      ],
-      exports: [resourceToken(entity), rows],
+      providers: [records],
+      exports: [records, rows],
     };
   }
 }

@@ -4,7 +4,7 @@ import type { Sql } from '../database/engine.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from './resource-entity.js';
 
-/** Singular and plural name of a resource, and the kind of its ids. URL, messages and error codes derive from it. */
+/** The name of a resource, from which its URL, messages and error codes derive, and the kind of its ids. */
 export class ResourceName<I extends Id = Id> {
   /**
    * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
@@ -47,7 +47,6 @@ export class ResourceName<I extends Id = Id> {
     return this.plural.split(/[-_]/).map(capitalized).join('');
   }
 
-  /** `errorCode` of its 404. */
   get notFoundCode(): string {
     return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
   }
@@ -66,7 +65,6 @@ export interface RecordChange<Entity extends AnyResourceEntity> {
   readonly after: PublicRecord<Entity>;
 }
 
-/** The transaction of a write, for a rule. */
 export interface RuleTransaction extends Sql {
   /**
    * Reads a row of a resource and locks it until the transaction ends. A rule locks the rows that it compares with.
@@ -84,20 +82,19 @@ export interface RuleTransaction extends Sql {
  */
 export type Rule<Entity extends AnyResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
 
-/** A rule that runs once for each record: plain, and slower than a rule for all. */
+/** Runs once for each record: plain, and slower than a rule for all. */
 export interface RuleForOne<Entity extends AnyResourceEntity> {
   check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void>;
 }
 
 /**
- * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it
- * throws, it runs again for each record alone, so its error need not name the wrong record.
+ * Runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it throws, it runs
+ * again for each record alone, so its error need not name the wrong record.
  */
 export interface RuleForAll<Entity extends AnyResourceEntity> {
   checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
 }
 
-/** The class of a resource's entity, or of its DTO. */
 export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /**
@@ -106,7 +103,6 @@ export type RecordClass<T = object> = new (...args: never[]) => T;
  */
 export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> {
   readonly name: ResourceName;
-  /** Capacity in records. */
   readonly capacity: Setting<number> & { readonly default: string };
   readonly settings?: readonly Setting[];
   /** Filters of `export`: property names with their allowed values. */
@@ -119,7 +115,6 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly recordDto?: () => Promise<RecordClass>;
   /** Whether the audit trail has a line for each change of a record, including changes of other writers. */
   readonly audited?: boolean;
-  /** The rule across records, for every write of the service and for imports. */
   readonly rule?: () => Promise<Rule<Entity>>;
 }
 

@@ -1,7 +1,6 @@
 /** Type of a property to sort by or to bound, as in OpenAPI. */
 export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
 
-/** Value types by property. */
 export type Sorts = Readonly<Record<string, ValueType>>;
 
 /** A day from 0001-01-01 on. The pattern accepts 29 February of every year. */
@@ -27,48 +26,37 @@ const DATE = new RegExp(DATE_SCHEMA.pattern);
 /** Maximum number of digits of a decimal that both engines keep. */
 export const MOST_DIGITS = 15;
 
-/** Years that both engines sort correctly. */
+/** The instants that both engines sort correctly. */
 const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
-
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Parses a value from its text, in a body or a query; `undefined` if it is invalid. */
 export const PARSERS: Readonly<Record<ValueType, (text: string) => number | string | Date | undefined>> = {
-  integer: parseInteger,
+  integer: (text) => {
+    if (!/^(?:0|-?[1-9][0-9]{0,15})$/.test(text)) return undefined;
+    const number = Number(text);
+    return Number.isSafeInteger(number) ? number : undefined;
+  },
   number: parseNumber,
-  decimal: parseDecimal,
-  date: parseDate,
-  'date-time': parseDateTime,
+  /** The text of a number with few digits. */
+  decimal: (text) => {
+    const isShort = text.replaceAll(/[^0-9]/g, '').length <= MOST_DIGITS;
+    return isShort && parseNumber(text) !== undefined ? text : undefined;
+  },
+  /** The text of a day from 0001-01-01 on. */
+  date: (text) => (DATE.test(text) && isDate(text) ? text : undefined),
+  'date-time': (text) => {
+    if (!DATE_TIME.test(text) || !isDate(text.slice(0, 10))) return undefined;
+    const moment = Date.parse(text);
+    return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
+  },
 };
-
-function parseInteger(text: string): number | undefined {
-  if (!/^(?:0|-?[1-9][0-9]{0,15})$/.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : undefined;
-}
 
 /** A number without exponent, leading zeros or -0. */
 function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
   const number = Number(text);
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
-}
-
-/** The text of a decimal without exponent, leading zeros or -0. */
-function parseDecimal(text: string): string | undefined {
-  const isShort = text.replaceAll(/[^0-9]/g, '').length <= MOST_DIGITS;
-  return isShort && parseNumber(text) !== undefined ? text : undefined;
-}
-
-/** The text of a day from 0001-01-01 on. */
-function parseDate(text: string): string | undefined {
-  return DATE.test(text) && isDate(text) ? text : undefined;
-}
-
-function parseDateTime(text: string): Date | undefined {
-  if (!DATE_TIME.test(text) || !isDate(text.slice(0, 10))) return undefined;
-  const moment = Date.parse(text);
-  return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
 }
 
 /** Tells whether the day exists in its month: `Date.parse` turns 30 February into 2 March. */

@@ -1,25 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DataSource, EntityTarget } from 'typeorm';
+import type { AuditLineDto } from '../../src/resource/audit/audit.dto.js';
 import type { Id } from '../../src/resource/id-kinds.js';
 import type { AnyResourceEntity, PublicRecord } from '../../src/resource/resource-entity.js';
 import type { Client } from '../support/service.js';
 
-export interface Line {
-  readonly resource: string;
-  readonly sequence: number;
-  readonly at: string;
-  readonly operation: string;
-  readonly record: string;
-  readonly issuer: string | null;
-  readonly subject: string | null;
-  readonly address: string | null;
-  readonly requestId: string | null;
-  readonly databaseUser: string;
-  readonly before: Record<string, unknown> | null;
-  readonly after: Record<string, unknown> | null;
-  readonly previous: string | null;
-  readonly hash: string | null;
-}
+type Values = Record<string, unknown> | null;
+
+export type Line = Omit<AuditLineDto, 'before' | 'after'> & { readonly before: Values; readonly after: Values };
 
 /** Reads all pages of GET /audit. */
 export async function allLines(client: Client, resource: string): Promise<Line[]> {

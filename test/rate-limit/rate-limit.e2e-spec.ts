@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Controller, Get, Module } from '@nestjs/common';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { RateClass } from '../../src/rate-limit/rate-class.decorator.js';
 import { RequestCounts } from '../../src/rate-limit/request-counts.js';
@@ -18,20 +18,11 @@ async function statusesOf(count: number, send: () => Promise<Answer>): Promise<n
   return statuses;
 }
 
-/** Handlers that run until the test releases them. */
-@Injectable()
-class Waits {
-  readonly releases: (() => void)[] = [];
-
-  wait(): Promise<void> {
-    return new Promise((resolve) => this.releases.push(resolve));
-  }
-}
+/** Functions that let the running handlers of `GET /clock/next` end. */
+const releases: (() => void)[] = [];
 
 @Controller('clock')
 class ClockController {
-  constructor(private readonly waits: Waits) {}
-
   @Get()
   @Public()
   now(): string {
@@ -47,13 +38,12 @@ class ClockController {
 
   @Get('next')
   @Scopes('clock:read')
-  async next(): Promise<string> {
-    await this.waits.wait();
-    return 'next';
+  next(): Promise<string> {
+    return new Promise((resolve) => releases.push(() => resolve('next')));
   }
 }
 
-@Module({ controllers: [ClockController], providers: [Waits] })
+@Module({ controllers: [ClockController] })
 class ClockModule {}
 
 const services: Service[] = [];
@@ -184,7 +174,6 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
 describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
   it('gets 429 for a third request until one of its responses is sent or its connection closes', async () => {
     const service = await start({ RATE_LIMIT_IN_PROGRESS: '2' });
-    const { releases } = service.app.get(Waits, { strict: false });
     const scope = 'clock:read cookies:read';
     const client = await Client.of(service, { scope });
     const leaves = connect(Number(new URL(service.url).port), '127.0.0.1');

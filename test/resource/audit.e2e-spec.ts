@@ -4,8 +4,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { actAs } from '../../src/resource/audit/actor.js';
-import { dropAuditTriggers } from '../../src/resource/audit/audit-triggers.js';
-import { missingGuards } from '../../src/resource/audit/audit-triggers.js';
+import { dropAuditTriggers, missingGuards } from '../../src/resource/audit/audit-triggers.js';
 import { AuditUpkeep } from '../../src/resource/audit/audit-upkeep.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { prepareStorage } from '../../src/resource/usage/storage-row.js';
@@ -160,7 +159,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
         expect(line).toMatchObject({ subject: null, requestId: null, databaseUser: DATABASE_USER });
       }
       expectAgreement(await recordsOf(source, Deed), await trail());
-      await upkeep().seal();
+      await upkeep().seal(new AbortController().signal);
       expectChain(await trail());
       await source.query('DELETE FROM deeds');
     },
@@ -283,12 +282,12 @@ describe(`the audit trail (${engineInUse()})`, () => {
 
   it('is sealed as far as it goes when lines are missing', async () => {
     await source.query("UPDATE audit_chains SET sequence = sequence + 1 WHERE resource = 'deeds'");
-    await upkeep().seal();
+    await upkeep().seal(new AbortController().signal);
     await source.query("UPDATE audit_chains SET sequence = sequence - 1 WHERE resource = 'deeds'");
   });
 
   it('deletes only old lines, adds a line about it, and continues', async () => {
-    await upkeep().seal();
+    await upkeep().seal(new AbortController().signal);
     const before = await trail();
     await source.query('DELETE FROM leases');
     await upkeep().prune(3_600_000);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -131,6 +132,24 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await stopped.run(runBy(0))).toBe(false);
     expect(await processes[1]!.run(runBy(1))).toBe(true);
     expect(await runners()).toEqual(Array.from({ length: 50 }, (_, index) => (index < before ? 0 : 1)));
+  });
+
+  it('calls the work of each minute immediately, reports its error, and waits for it when the service ends', async () => {
+    const leases = new Leases(dataSource);
+    const errors: Error[] = [];
+    leases.everyMinute(
+      () => Promise.reject(DIED),
+      (error) => errors.push(error),
+    );
+    let isDone = false;
+    const untilAborted = async (signal: AbortSignal): Promise<void> => {
+      await once(signal, 'abort');
+      await delay(20);
+      isDone = true;
+    };
+    leases.everyMinute(untilAborted, () => {});
+    await leases.onModuleDestroy();
+    expect([errors, isDone]).toEqual([[DIED], true]);
   });
 
   it('lets requests write between two batches', async () => {

@@ -15,11 +15,9 @@ export interface Actor {
 
 const actors = new AsyncLocalStorage<() => Actor>();
 
-const UNKNOWN: Actor = {};
-
 /** The actor of the current request or `actAs`; elsewhere it has no properties. */
 export function currentActor(): Actor {
-  return actors.getStore()?.() ?? UNKNOWN;
+  return actors.getStore()?.() ?? {};
 }
 
 /** Names the actor of the changes that `work` makes: for jobs and messages of WebSockets. Requests need no call. */
@@ -27,7 +25,7 @@ export function actAs<T>(actor: Actor, work: () => T): T {
   return actors.run(() => actor, work);
 }
 
-/** Names a request as the actor of `work`. Its subject may become known later. */
+/** The subject may become known later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
     const { id: requestId, ip: address, user } = request;

@@ -3,42 +3,33 @@ import type { DataSource } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
 import type { AuditChain, AuditLine } from './audit.entity.js';
 
-/** The properties that a hash covers, in the order of the hash, with the names of their columns. */
-const CONTENT = {
-  resource: 'resource',
-  sequence: 'sequence',
-  at: 'at',
-  operation: 'operation',
-  record: 'record',
-  issuer: 'issuer',
-  subject: 'subject',
-  address: 'address',
-  requestId: 'request_id',
-  databaseUser: 'database_user',
-  before: 'before',
-  after: 'after',
-} as const satisfies Partial<Record<keyof AuditLine, string>>;
+/** The properties that a hash covers, in the order of the hash. */
+const CONTENT = [
+  ...(['resource', 'sequence', 'at', 'operation', 'record'] as const),
+  ...(['issuer', 'subject', 'address', 'requestId', 'databaseUser', 'before', 'after'] as const),
+];
 
-type Content = Pick<AuditLine, keyof typeof CONTENT>;
+type Content = Pick<AuditLine, (typeof CONTENT)[number]>;
 
-const COLUMNS = Object.entries({ ...CONTENT, previous: 'previous', hash: 'hash' });
-const SELECTED = COLUMNS.map(([property, column]) => `audit."${column}" AS "${property}"`).join(', ');
+/** The quoted column of a property: `"request_id"` of `requestId`. */
+const columnOf = (property: string): string => `"${property.replace(/[A-Z]/, '_$&').toLowerCase()}"`;
 
-/** The quoted names of these columns, in the same order. */
-export const CONTENT_COLUMNS = Object.values(CONTENT).map((column) => `"${column}"`);
+const SELECTED = [...CONTENT, 'previous', 'hash'].map((name) => `audit.${columnOf(name)} AS "${name}"`).join(', ');
+
+export const CONTENT_COLUMNS = CONTENT.map(columnOf);
 
 /**
  * SHA-256 in hexadecimal digits of a JSON array: the hash of the previous line, then the content. The triggers on
  * PostgreSQL make the same text by `json_build_array`.
  */
 export function hashOf(line: Content, previous: string): string {
-  const values = [previous, ...Object.keys(CONTENT).map((property) => line[property as keyof Content])];
+  const values = [previous, ...CONTENT.map((property) => line[property])];
   const text = `[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
   return createHash('sha256').update(text).digest('hex');
 }
 
 export function chainsOf(source: Sql): Promise<AuditChain[]> {
-  return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
+  return source.sql`SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource`;
 }
 
 export function readLines(
@@ -55,14 +46,12 @@ export function readLines(
 
 const PAGE = 1000;
 
-/** Reads all lines of a resource, page by page. */
 export async function* allLines(source: Sql, resource: string): AsyncGenerator<AuditLine[]> {
-  let after: number | undefined = 0;
-  while (after !== undefined) {
-    const page: AuditLine[] = await readLines(source, { resource, after }, PAGE);
+  let page: AuditLine[] = [];
+  do {
+    page = await readLines(source, { resource, after: page.at(-1)?.sequence }, PAGE);
     if (page.length > 0) yield page;
-    after = page.length === PAGE ? page.at(-1)!.sequence : undefined;
-  }
+  } while (page.length === PAGE);
 }
 
 /** Maximum number of lines that one call of `seal` seals: more than the largest statement of an import writes. */
@@ -80,24 +69,16 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
   let previous = hash;
   for (const line of lines) {
     const next = hashOf(line, previous);
-    await transaction.query('UPDATE audit SET previous = ?, hash = ? WHERE resource = ? AND sequence = ?', [
-      ...[previous, next],
-      ...[resource, line.sequence],
-    ]);
+    await transaction.sql`UPDATE audit SET previous = ${previous}, hash = ${next}
+      WHERE resource = ${resource} AND sequence = ${line.sequence}`;
     previous = next;
   }
-  await transaction.query('UPDATE audit_chains SET sealed = ?, hash = ? WHERE resource = ?', [
-    lines.at(-1)!.sequence,
-    previous,
-    resource,
-  ]);
+  await transaction.sql`UPDATE audit_chains SET sealed = ${lines.at(-1)!.sequence}, hash = ${previous}
+    WHERE resource = ${resource}`;
   return lines.length;
 }
 
-/**
- * Locks the row of a resource in `audit_chains`.
- * @throws {Error} when it is missing
- */
+/** @throws {Error} when the resource has no row in `audit_chains` */
 export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {
   const { dialect } = engineOf(dataSource);
   const [chain] = await transaction.query<AuditChain[]>(

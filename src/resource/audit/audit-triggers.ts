@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, entityOf, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, dropByName, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `runAudited`. */
@@ -13,8 +13,9 @@ export async function hasAuditTriggers(
   table: string,
   audited: boolean,
 ): Promise<boolean> {
-  if (!audited) return (await findAuditTriggers(runner, dataSource, table)).length === 0;
-  return areMade(runner, triggersOf(dataSource, table));
+  if (audited) return areMade(runner, table, triggersOf(dataSource, table));
+  const existing = await enabledTriggers(runner, dataSource, [table]);
+  return !auditTriggerNames(table).some((name) => existing.has(name));
 }
 
 /** Makes the triggers that write the lines of a table, and the row of its chain. */
@@ -27,22 +28,8 @@ export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, 
   );
 }
 
-export async function dropAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  for (const { name } of await findAuditTriggers(runner, dataSource, table)) {
-    const isPostgres = dataSource.options.type === 'postgres';
-    await runner.query(isPostgres ? `DROP FUNCTION "${name}"() CASCADE` : `DROP TRIGGER "${name}"`, []);
-  }
-}
-
-/** Finds the existing audit triggers of a table; on PostgreSQL, their function. */
-function findAuditTriggers(runner: Runner, { options }: DataSource, table: string): Promise<{ name: string }[]> {
-  const names = auditTriggerNames(table).join(`', '`);
-  return runner.query(
-    options.type === 'postgres'
-      ? `SELECT proname AS name FROM pg_proc WHERE oid = to_regproc('${functionName(table)}')`
-      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name IN ('${names}')`,
-    [],
-  );
+export function dropAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  return dropByName(runner, dataSource, functionName(table), auditTriggerNames(table));
 }
 
 /** The triggers that protect the tables of the trail; the migration that makes these tables makes them. */
@@ -52,29 +39,33 @@ const GUARDS = {
 } as const;
 
 /** The names of the protecting triggers that are missing or disabled. */
-export async function missingGuards(runner: Runner, { options }: DataSource): Promise<string[]> {
+export async function missingGuards(runner: Runner, dataSource: DataSource): Promise<string[]> {
+  const found = await enabledTriggers(runner, dataSource, ['audit', 'audit_chains']);
+  const guards = GUARDS[dataSource.options.type === 'postgres' ? 'postgres' : 'sqlite'];
+  return guards.filter((name) => !found.has(name));
+}
+
+/** The names of the triggers of some tables, without those that are disabled. */
+async function enabledTriggers(runner: Runner, { options }: DataSource, tables: string[]): Promise<Set<string>> {
   const isPostgres = options.type === 'postgres';
+  const names = tables.map((table) => (isPostgres ? `to_regclass('"${table}"')` : `'${table}'`)).join(', ');
   const rows = await runner.query<{ name: string }[]>(
     isPostgres
-      ? `SELECT tgname AS name FROM pg_trigger
-         WHERE tgrelid IN (to_regclass('audit'), to_regclass('audit_chains')) AND tgenabled IN ('O', 'A')`
-      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('audit', 'audit_chains')`,
+      ? `SELECT tgname AS name FROM pg_trigger WHERE tgrelid IN (${names}) AND tgenabled IN ('O', 'A')`
+      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN (${names})`,
     [],
   );
-  const found = new Set(rows.map(({ name }) => name));
-  return GUARDS[isPostgres ? 'postgres' : 'sqlite'].filter((name) => !found.has(name));
+  return new Set(rows.map(({ name }) => name));
 }
 
 const EVENTS = ['insert', 'update', 'delete'] as const;
 
 export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);
 
-/** The function of all audit triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_audit"`;
 
 function triggersOf(dataSource: DataSource, table: string): Triggers {
-  const metadata = entityOf(dataSource, table);
-  if (metadata === undefined) throw new Error(`There is no entity for the audited table ${table}`);
+  const metadata = dataSource.getMetadata(table);
   return dataSource.options.type === 'postgres'
     ? postgresTriggers(dataSource, metadata)
     : sqliteTriggers(dataSource, metadata);
@@ -115,7 +106,7 @@ function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Trigg
   const create = EVENTS.map(
     (event) => `CREATE TRIGGER "${table}_audit_${event}" AFTER ${event} ON "${table}" BEGIN${bodies[event]}\nEND`,
   );
-  return { create, find: findOnSqlite(table, create) };
+  return { create };
 }
 
 /**
@@ -187,6 +178,6 @@ END`;
       trigger('AFTER', 'DELETE', 'REFERENCING OLD TABLE AS old_rows'),
       trigger('BEFORE', 'TRUNCATE', ''),
     ],
-    find: findOnPostgres(table, body),
+    body,
   };
 }

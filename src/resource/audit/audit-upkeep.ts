@@ -1,23 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
-import { hashOf, lockChain, seal } from './audit-lines.js';
+import { chainsOf, hashOf, lockChain, seal } from './audit-lines.js';
 
-/** Milliseconds between two rounds. */
-const INTERVAL = 60_000;
 const DAY = 24 * 3_600_000;
 /** Maximum number of lines that one transaction deletes. */
 const STEP = 500;
 
 /** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */
 @Injectable()
-export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
+export class AuditUpkeep implements OnApplicationBootstrap {
   private readonly logger = new Logger('Audit');
-  private readonly stopping = new AbortController();
-  private running: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -26,23 +21,20 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.running = this.runRounds();
+    this.leases.everyMinute(
+      async (signal) => {
+        await this.seal(signal);
+        await this.prune(this.config.auditRetention * DAY);
+      },
+      ({ message }) => this.logger.warn(`The audit trail was not sealed, or old lines stay for now: ${message}`),
+    );
   }
 
-  async onModuleDestroy(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
-  }
-
-  /** Seals all lines that have no hash, some thousands in each transaction. */
-  async seal(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      const open = await committed(this.dataSource).query<{ resource: string }[]>(
-        'SELECT resource FROM audit_chains WHERE sealed < sequence',
-        [],
-      );
+  async seal(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const chains = await chainsOf(committed(this.dataSource));
       let sealed = 0;
-      for (const { resource } of open) {
+      for (const { resource } of chains.filter((chain) => chain.sealed < chain.sequence)) {
         sealed += await transaction(this.dataSource, (tx) => seal(this.dataSource, tx, resource));
       }
       // Nothing is open, or the open lines are missing, which `cli audit verify` reports.
@@ -55,25 +47,12 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
     await this.leases.run({ name: 'prune-audit', every: DAY, batch: (tx) => this.pruneSome(tx, age) });
   }
 
-  private async runRounds(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      try {
-        await this.seal();
-        await this.prune(this.config.auditRetention * DAY);
-      } catch (error) {
-        this.logger.warn(`The audit trail was not sealed, or old lines stay for now: ${(error as Error).message}`);
-      }
-      await delay(INTERVAL, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
   /** @returns whether there may be more lines to delete */
   private async pruneSome(tx: Sql, age: number): Promise<boolean> {
     const { now } = engineOf(this.dataSource).dialect;
     const [{ time }] = await tx.query<[{ time: number }]>(`SELECT ${now} AS time`, []);
     const before = new Date(time - age).toISOString();
-    for (const { resource } of await tx.query<{ resource: string }[]>('SELECT resource FROM audit_chains', [])) {
+    for (const { resource } of await chainsOf(tx)) {
       const [{ through }] = await tx.query<[{ through: number | null }]>(
         // Up to the first line that stays: a clock that was wrong for a time wrote old times after newer ones.
         `WITH oldest AS (SELECT sequence, at FROM audit WHERE resource = ? AND operation <> 'prune'
@@ -83,7 +62,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
         [resource, before],
       );
       if (through === null || !(await this.appendPruneLine(tx, resource, through, new Date(time)))) continue;
-      await tx.query('DELETE FROM audit WHERE resource = ? AND sequence <= ?', [resource, through]);
+      await tx.sql`DELETE FROM audit WHERE resource = ${resource} AND sequence <= ${through}`;
       return true;
     }
     return false;
@@ -109,8 +88,8 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [...Object.values(line), after, chain.hash, hash],
     );
-    const end = [sequence, sequence, hash, resource];
-    await tx.query('UPDATE audit_chains SET sequence = ?, sealed = ?, hash = ? WHERE resource = ?', end);
+    await tx.sql`UPDATE audit_chains SET sequence = ${sequence}, sealed = ${sequence}, hash = ${hash}
+      WHERE resource = ${resource}`;
     return true;
   }
 }

@@ -1,5 +1,7 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Module, type OnModuleInit, Query } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../../auth/scopes.decorator.js';
 import { committed } from '../../database/engine.js';
@@ -9,7 +11,9 @@ import { headers } from '../../openapi/header-fields.js';
 import { RateClass } from '../../rate-limit/rate-class.decorator.js';
 import { Exchange, ResourceExchange } from '../exchange.js';
 import { nextPageLink } from '../lists/resource-lists.js';
+import { actAsRequest } from './actor.js';
 import { chainsOf, publicLine, readLines } from './audit-lines.js';
+import { AuditUpkeep } from './audit-upkeep.js';
 import { AuditLineDto, AuditQuery } from './audit.dto.js';
 
 const SCOPE = 'audit:read';
@@ -42,5 +46,16 @@ export class AuditController {
     const page = lines.slice(0, limit);
     if (lines.length > limit) reply.header('link', nextPageLink(request.url, page.at(-1)!.sequence));
     return page.map(publicLine);
+  }
+}
+
+/** The audit trail. `ResourceModule.forFeature` imports it for a resource that is audited. */
+@Module({ controllers: [AuditController], providers: [AuditUpkeep] })
+export class AuditModule implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('preHandler', (request, _reply, done) => actAsRequest(request, done));
   }
 }

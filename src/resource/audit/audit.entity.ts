@@ -62,7 +62,6 @@ export class AuditChain {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Sequence of the last line. */
   @Column('integer')
   sequence!: number;
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
-import { engineOf, type Sql } from '../../database/engine.js';
+import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
@@ -12,11 +13,13 @@ import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, which makes them invalid. */
+/** Visible ASCII without comma, by which Node joins two fields, quote and backslash. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
 const MOST_CHARACTERS = 255;
+/** Maximum number of keys that one transaction deletes. */
+const MOST_DELETED = 500;
 
 /**
  * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key
@@ -27,12 +30,13 @@ export class IdempotencyKey {
   readonly id: string;
   /** Hash of the query and the body, which must be equal in a repetition. */
   readonly fingerprint: string;
-  private isUsed = false;
+  /** Whether the request has made a write with it. */
+  isUsed = false;
 
   constructor(
     key: string,
     request: FastifyRequest,
-    private readonly reply: FastifyReply,
+    readonly reply: FastifyReply,
   ) {
     const { pathname, search } = targetOf(request);
     this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
@@ -41,22 +45,11 @@ export class IdempotencyKey {
     const content = known ?? request.headers['content-length'];
     this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
   }
-
-  /** @throws {Error} when the request has used its key for another write: both would get one stored result */
-  use(): void {
-    if (this.isUsed) {
-      throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
-    }
-    this.isUsed = true;
-  }
-
-  markReplayed(): void {
-    this.reply.header('idempotency-replayed', 'true');
-  }
 }
 
 /**
- * The key of a POST. Other methods have none: they are idempotent (PUT, DELETE) or have `If-Match` (PATCH).
+ * The key of a POST. Other methods have none: they are idempotent (PUT, DELETE) or have `If-Match` (PATCH). Its quotes,
+ * which the draft demands, may be missing, because many clients send none.
  * @throws {ApiError} 400 when it is invalid
  */
 export function idempotencyKeyOf(
@@ -66,14 +59,9 @@ export function idempotencyKeyOf(
 ): IdempotencyKey | undefined {
   if (request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  return new IdempotencyKey(parseKey(field), request, reply);
-}
-
-/** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
-function parseKey(field: string): string {
   const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
-  return key;
+  return new IdempotencyKey(key, request, reply);
 }
 
 function sha256(text: string, content: Buffer | string = ''): string {
@@ -86,14 +74,12 @@ export function invalidKey(
   return invalidRequest([{ parameter: 'Idempotency-Key', message }]);
 }
 
-/** 409: another request with this key has no response yet. */
 export function keyInUse(): ApiError {
   const message = 'A request with this Idempotency-Key is in progress; repeat it to get its response';
   const headers = { 'retry-after': '1' };
   return new ApiError(409, 'IDEMPOTENCY_KEY_IN_USE', message, { headers });
 }
 
-/** 422: the key belongs to a request with another body or query. */
 export function keyReused(): ApiError {
   const message = 'Another request had this Idempotency-Key, with another body; use a new key for each request';
   return new ApiError(422, 'IDEMPOTENCY_KEY_REUSED', message);
@@ -103,15 +89,16 @@ export function keyReused(): ApiError {
 const inProgress = new WeakMap<DataSource, Set<string>>();
 
 /**
- * Runs `write`, or returns the stored result of an earlier request with this key. `write` stores its result by
- * `saveResults`. The response follows from the result, so a repetition gets an equal response.
- *
- * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may
- * correct its request and send it again.
+ * Runs `write`, which stores its result by `saveResults`, or returns the stored result of an earlier request with this
+ * key. No errors are stored, unlike in the draft: they have changed nothing, and a correct request may follow.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
+ * @throws {Error} for a second write with one key, which would get the result of the first
  */
 export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, write: () => Promise<T>): Promise<T> {
-  key.use();
+  if (key.isUsed) {
+    throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
+  }
+  key.isUsed = true;
   // This read waits for no writer, so a repetition also gets its response when nothing more can be stored.
   const stored = await findResult(dataSource, key);
   if (stored !== undefined) return replayResult(key, stored);
@@ -146,7 +133,7 @@ async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promi
 /** @throws {ApiError} 422 */
 function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
   if (fingerprint !== key.fingerprint) throw keyReused();
-  key.markReplayed();
+  key.reply.header('idempotency-replayed', 'true');
   return deserialize(Buffer.from(result, 'base64')) as T;
 }
 
@@ -156,14 +143,14 @@ function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): 
  */
 export async function saveResults(
   dataSource: DataSource,
-  transaction: Sql,
+  tx: Sql,
   results: readonly { readonly key: IdempotencyKey; readonly result: unknown }[],
 ): Promise<void> {
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
   // A fixed order prevents deadlocks.
   const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
-  const saved = await transaction.query<unknown[]>(
+  const saved = await tx.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
     ON CONFLICT (id) DO UPDATE
     SET fingerprint = excluded.fingerprint, result = excluded.result, expires = excluded.expires
@@ -171,4 +158,22 @@ export async function saveResults(
     sorted.flatMap(({ key, result }) => [key.id, key.fingerprint, serialize(result).toString('base64')]),
   );
   if (saved.length < sorted.length) throw keyInUse();
+}
+
+/**
+ * Deletes the expired keys. Every process does this, without `Leases.run`, which would write first and so fail on a full
+ * volume. After each transaction it pauses as long as that took, so that others can write.
+ */
+export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSignal): Promise<void> {
+  const { now } = engineOf(dataSource).dialect;
+  // The outer condition is for PostgreSQL, where another process may have stored a new result since the SELECT.
+  const statement = `DELETE FROM idempotency_keys WHERE expires <= ${now} AND id IN
+    (SELECT id FROM idempotency_keys WHERE expires <= ${now} ORDER BY expires LIMIT ${MOST_DELETED}) RETURNING id`;
+  const deleteSome = (tx: Sql) => tx.query<unknown[]>(statement, []);
+  let deleted = MOST_DELETED;
+  while (deleted === MOST_DELETED && !signal.aborted) {
+    const started = performance.now();
+    ({ length: deleted } = await transaction(dataSource, deleteSome, { reclaimsSpace: true }));
+    await delay(performance.now() - started, undefined, { signal }).catch(() => undefined);
+  }
 }

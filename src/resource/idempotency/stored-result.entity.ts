@@ -1,13 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** The result of a write whose request had an `Idempotency-Key`, stored in the transaction of the write. */
+/** The result of a write with an `IdempotencyKey`, stored in the transaction of the write. */
 @Entity('idempotency_keys')
 export class StoredResult {
-  /** Hash of issuer, subject, path and key. */
   @PrimaryColumn('varchar')
   id!: string;
 
-  /** Hash of the query and the body. */
   @Column('varchar')
   fingerprint!: string;
 

@@ -41,7 +41,7 @@ export async function prepareStorage(
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
 }
 
-/** The count in `storage` and the real number of records; `undefined` when the resource has no row in `storage`. */
+/** The count in `storage` and the real number of records; `undefined` without a row in `storage`. */
 export async function storedCount(
   dataSource: DataSource,
   resource: string,
@@ -54,10 +54,7 @@ export async function storedCount(
   return row;
 }
 
-/**
- * Sets the count of a resource to its number of records, under the lock of its `storage` row.
- * @returns the number of records
- */
+/** Sets the count of a resource to its number of records, and returns it. */
 export function recount(dataSource: DataSource, resource: string): Promise<number> {
   const table = dataSource.driver.escape(resource);
   return transaction(dataSource, async (tx) => {

@@ -7,7 +7,6 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
 export class StorageRow {
-  /** The resource's plural name, as in its URL. */
   @PrimaryColumn('varchar')
   resource!: string;
 

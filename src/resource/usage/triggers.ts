@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DataSource, EntityMetadata } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { CAPACITY_REACHED } from '../../database/constraint-violation.js';
 import type { Sql } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
@@ -9,31 +9,35 @@ export type Runner = Pick<Sql, 'query'>;
 
 export interface Triggers {
   readonly create: readonly string[];
-  /** Counts the existing triggers that are enabled and equal to those in `create`. */
-  readonly find: { readonly sql: string; readonly parameters: unknown[] };
+  /** On PostgreSQL: the body of the function that all of them call. The first statement of `create` makes it. */
+  readonly body?: string;
 }
 
-export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
-  const [row] = await runner.query<[{ count: number }]>(find.sql, find.parameters);
+/** Tells whether the triggers of a table exist, are enabled, and equal those in `create`. */
+export async function areMade(runner: Runner, table: string, { create, body }: Triggers): Promise<boolean> {
+  const texts = create.map(() => '?').join(', ');
+  const [row] = await runner.query<[{ count: number }]>(
+    body === undefined
+      ? `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`
+      : `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+         WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
+    body === undefined ? [table, ...create] : [`"${table}"`, body],
+  );
   return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
 }
 
-/** Finds triggers on SQLite by their texts. */
-export function findOnSqlite(table: string, create: readonly string[]): Triggers['find'] {
-  const texts = create.map(() => '?').join(', ');
-  return {
-    sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`,
-    parameters: [table, ...create],
-  };
-}
-
-/** Finds triggers on PostgreSQL by the text of their function. */
-export function findOnPostgres(table: string, body: string): Triggers['find'] {
-  return {
-    sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-          WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
-    parameters: [`"${table}"`, body],
-  };
+/** Drops triggers: on PostgreSQL with the function that they call, on SQLite by their names. */
+export async function dropByName(
+  runner: Runner,
+  { options }: DataSource,
+  functionName: string,
+  names: readonly string[],
+): Promise<void> {
+  const statements =
+    options.type === 'postgres'
+      ? [`DROP FUNCTION IF EXISTS ${functionName}() CASCADE`]
+      : names.map((name) => `DROP TRIGGER IF EXISTS "${name}"`);
+  for (const sql of statements) await runner.query(sql, []);
 }
 
 /** Largest plausible step between two revisions. A record that brings a larger revision gets the next one. */
@@ -48,16 +52,13 @@ async function triggersOf(runner: Runner, { options }: DataSource, table: string
   return sqliteTriggers(table, await uniqueKeys(runner, table));
 }
 
-export const entityOf = ({ entityMetadatas }: DataSource, table: string): EntityMetadata | undefined =>
-  entityMetadatas.find(({ tableName }) => tableName === table);
-
 /** The kind of ids of a table by its entity; integers if it has none. */
-const idsOf = (dataSource: DataSource, table: string): IdKind =>
-  idKindOf(entityOf(dataSource, table)?.primaryColumns[0]?.type);
+const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
+  idKindOf(entityMetadatas.find(({ tableName }) => tableName === table)?.primaryColumns[0]?.type);
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  return areMade(runner, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
+  return areMade(runner, table, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
 }
 
 /** Makes the triggers of a table. Records may have changed without them, so it counts them and sets a new epoch. */
@@ -79,15 +80,10 @@ export async function makeTriggers(
   );
 }
 
-export async function dropTriggers(runner: Runner, { options }: DataSource, table: string): Promise<void> {
-  const statements =
-    options.type === 'postgres'
-      ? [`DROP FUNCTION IF EXISTS ${functionName(table)}() CASCADE`]
-      : sqliteTriggerNames(table).map((name) => `DROP TRIGGER IF EXISTS "${name}"`);
-  for (const sql of statements) await runner.query(sql, []);
+export function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  return dropByName(runner, dataSource, functionName(table), sqliteTriggerNames(table));
 }
 
-/** The function of all triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_books"`;
 
 export const sqliteTriggerNames = (table: string): string[] =>
@@ -142,7 +138,7 @@ END`,
   UPDATE storage SET used = used - replaced, replaced = NULL ${row};
 END`,
   ];
-  return { create, find: findOnSqlite(table, create) };
+  return { create };
 }
 
 /**
@@ -205,6 +201,6 @@ END`;
       trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
       trigger('TRUNCATE', ''),
     ],
-    find: findOnPostgres(table, body),
+    body,
   };
 }

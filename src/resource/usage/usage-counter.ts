@@ -7,7 +7,6 @@ export interface ResourceUsage extends Version {
   readonly count: number;
 }
 
-/** The last version of a resource, in a transaction that may make the next version. */
 export interface LockedUsage extends Version {
   /** Number of free places; negative if the capacity was lowered. */
   readonly free: number;
@@ -15,28 +14,21 @@ export interface LockedUsage extends Version {
 
 /** Reads count, revision and capacity of one resource. The triggers of its table update them. */
 export class UsageCounter implements ReportedResource {
-  /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
   /** `ResourceTable.layout`; empty if the resource has no such table. */
   layout = '';
 
-  /**
-   * @param resource the resource's plural name, for which a migration has made a `storage` row
-   * @param capacity how many records it may hold; the `storage` row has it, too, after the start
-   * @param audited whether its changes are in the audit trail
-   */
+  /** @param resource the plural name, for which a migration has made a `storage` row */
   constructor(
     readonly resource: string,
     public capacity: number,
     readonly audited = false,
   ) {}
 
-  /** Plural name in messages: `gift cards`. */
   get text(): string {
     return readableName(this.resource);
   }
 
-  /** Version and count as the transaction sees them. */
   usage(transaction: Sql): Promise<ResourceUsage> {
     return this.checkedRow(transaction.sql<ResourceUsage[]>`
       SELECT epoch, revision, used AS count FROM storage WHERE resource = ${this.resource}`);
@@ -53,7 +45,7 @@ export class UsageCounter implements ReportedResource {
   }
 
   /**
-   * The version of a row: its revision, the epoch in the `storage` row, and the layout of the records.
+   * The version of a record or of the resource. Its epoch names the layout of the records, too.
    * @throws {Error} without a `storage` row; the service is not ready until it exists
    */
   versionOf(row?: { readonly epoch: string | null; readonly revision: number }): Version {
