@@ -13,8 +13,8 @@ interface PolledTable<Column extends string = string> {
   readonly name: string;
   /** The rows are sorted by these columns. */
   readonly columns: readonly Column[];
-  /** Receives the rows of each read. If it rejects, the rows of the next read count as changed. */
-  onRead(rows: readonly PolledRow<Column>[], isChanged: boolean): void | Promise<void>;
+  /** Receives the rows of the first read, and changed rows. If it rejects, it is called again by the next poll. */
+  onChange(rows: readonly PolledRow<Column>[]): void | Promise<void>;
 }
 
 /**
@@ -67,9 +67,9 @@ export class PolledTables implements OnApplicationShutdown {
   private async read(table: PolledTable): Promise<void> {
     const rows = await readTable(committed(this.dataSource), table);
     const known = JSON.stringify(rows);
-    const isChanged = known !== this.known.get(table);
-    if (isChanged) this.known.set(table, undefined);
-    await table.onRead(rows, isChanged);
+    if (known === this.known.get(table)) return;
+    this.known.set(table, undefined);
+    await table.onChange(rows);
     this.known.set(table, known);
   }
 }
