@@ -81,14 +81,8 @@ export class ListTurns {
 
   private next(): Waiting {
     this.isOldestNext = !this.isOldestNext;
-    return this.waiting.splice(this.isOldestNext ? 0 : this.indexOfShortest(), 1)[0]!;
-  }
-
-  private indexOfShortest(): number {
-    let shortest = 0;
-    this.waiting.forEach(({ list }, index) => {
-      if (list.spent < this.waiting[shortest]!.list.spent) shortest = index;
-    });
-    return shortest;
+    const spent = this.waiting.map(({ list }) => list.spent);
+    const index = this.isOldestNext ? 0 : spent.indexOf(Math.min(...spent));
+    return this.waiting.splice(index, 1)[0]!;
   }
 }
