@@ -16,7 +16,6 @@ import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
 import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
-import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
@@ -69,7 +68,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   writer!: Writer;
   reader!: SqliteConnection;
   private snapshots!: Snapshots;
-  private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
@@ -111,11 +109,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.file = new DatabaseFile(path);
-      this.reserve = new DiskReserve(this.file, this.writing);
+      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
+      this.reserve = new DiskReserve(this.file, this.writing, this.snapshots);
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
-      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
-      this.largeWal = new LargeWal(this.reserve, this.snapshots);
     } catch (error) {
       this.writing?.close();
       this.reserve?.close();
@@ -123,7 +120,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits);
   }
 
   get connections(): ConnectionUsage[] {

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** Milliseconds for which the size of the WAL is cached. */
-const SIZE_AGE = 100;
+export const SIZE_AGE = 100;
 
 /** A file that this process holds open. */
 interface HeldFile {
@@ -50,7 +50,12 @@ export class DatabaseFile {
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
     this.assertNotMoved();
-    for (const file of [this.database, this.wal]) if (!isWhereItWas(file)) throw this.lose(file.path);
+    const moved = [this.database, this.wal].find((file) => !isWhereItWas(file));
+    if (moved === undefined) return;
+    const message = `${moved.path} was removed or replaced while the service ran; restart the service`;
+    this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
+    new Logger('Database').error(message);
+    throw this.lost;
   }
 
   /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
@@ -75,16 +80,6 @@ export class DatabaseFile {
     if (--sharedDescriptors.get(inode)!.users > 0) return;
     sharedDescriptors.delete(inode);
     closeSync(descriptor);
-  }
-
-  private lose(file: string): DatabaseUnavailableError {
-    this.lost = new DatabaseUnavailableError(
-      `${file} was removed or replaced while the service ran; restart the service`,
-      undefined,
-      'unreachable',
-    );
-    new Logger('Database').error(this.lost.message);
-    return this.lost;
   }
 }
 

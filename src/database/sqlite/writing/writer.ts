@@ -42,7 +42,8 @@ export class Writer {
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
   private busyRetries = 0;
-  private committing?: NodeJS.Immediate;
+  /** Set until the event loop has turned after the last commit. */
+  private turning?: NodeJS.Immediate;
   private closing = false;
   private onIdle?: () => void;
 
@@ -51,7 +52,6 @@ export class Writer {
     reserve: DiskReserve,
     private readonly file: DatabaseFile,
     private readonly limits: WriterLimits,
-    onLargeWal: () => void,
   ) {
     const { busyTimeout } = limits;
     this.queue = new WaitQueue(
@@ -63,7 +63,7 @@ export class Writer {
             : `No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`,
         ),
     );
-    this.group = new GroupCommit(connection, reserve, file, onLargeWal);
+    this.group = new GroupCommit(connection, reserve, file);
   }
 
   /**
@@ -157,11 +157,19 @@ export class Writer {
       const job = this.queue.first;
       if (job === undefined) return this.commitSoon();
       if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
-        this.group.commit();
+        this.commit();
         continue;
       }
+      // If a job throws, it stays in the queue.
       try {
-        this.start(job);
+        this.file.assertNotMoved();
+        if (!job.autocommit) {
+          this.group.join(job.reclaimsSpace);
+          this.taken = true;
+        }
+        job.run();
+        this.queue.shift();
+        this.busyRetries = 0;
       } catch (error) {
         this.taken = false;
         if (isBusy(error)) return this.retryLater();
@@ -169,18 +177,6 @@ export class Writer {
         job.reject(translated(error));
       }
     }
-  }
-
-  /** Runs a job and removes it from the queue. If this throws, the job stays in the queue. */
-  private start(job: Job): void {
-    this.file.assertNotMoved();
-    if (!job.autocommit) {
-      this.group.join(job.reclaimsSpace);
-      this.taken = true;
-    }
-    job.run();
-    this.queue.shift();
-    this.busyRetries = 0;
   }
 
   private retryLater(): void {
@@ -192,12 +188,14 @@ export class Writer {
   }
 
   private commitSoon(): void {
-    if (!this.group.hasJustCommitted) this.group.commit();
-    if (!this.group.isOpen) return this.onIdle?.();
-    this.committing ??= setImmediate(() => {
-      this.committing = undefined;
-      if (this.taken) return;
-      this.group.commit();
+    if (this.group.isOpen && this.turning === undefined) this.commit();
+    if (!this.group.isOpen) this.onIdle?.();
+  }
+
+  private commit(): void {
+    this.group.commit();
+    this.turning ??= setImmediate(() => {
+      this.turning = undefined;
       this.next();
     });
   }
