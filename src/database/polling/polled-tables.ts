@@ -24,7 +24,7 @@ interface PolledTable<Column extends string = string> {
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
-  /** The last rows of each table as JSON; `undefined` if they were not accepted. */
+  /** The last rows of each table as JSON; `undefined` if its `onChange` has not accepted them. */
   private readonly known = new Map<PolledTable, string | undefined>();
   /** The tables whose last read has failed. */
   private readonly failing = new Set<PolledTable>();

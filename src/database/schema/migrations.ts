@@ -80,7 +80,7 @@ async function changeOnce(
       throw error;
     }
   } finally {
-    await runner.afterMigration();
+    // On SQLite, this also enforces foreign keys again.
     await runner.release();
   }
 }
@@ -91,12 +91,10 @@ async function renewEpochs(runner: QueryRunner): Promise<void> {
   await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
 }
 
-/** SQLSTATE of a missing right, for which the engine has a better message. */
-const INSUFFICIENT_PRIVILEGE = '42501';
-
 function failedMigration(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
-  if ((error.driverError as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return error;
+  // The engine has a better message for a missing right.
+  if ((error.driverError as { code?: unknown }).code === '42501') return error;
   return new DatabaseStartError(
     `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows ` +
       `that violate it. The statement was: ${error.query}`,

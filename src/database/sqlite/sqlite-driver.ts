@@ -35,9 +35,8 @@ function jsonReal(expression: string): string {
 }
 
 /**
- * TypeORM's better-sqlite3 driver, made safe for concurrent callers. The original shares one query runner on one
- * connection, so transactions of different requests mix. Here each caller gets its own runner. Writes take turns on one
- * connection; reads outside a transaction use another, which sees committed data only (WAL).
+ * TypeORM's better-sqlite3 driver, made safe for concurrent callers (docs/drivers.md). Each caller gets its own query
+ * runner. Writes take turns on one connection; reads outside a transaction use another, which sees committed data only.
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly dialect: Dialect = {
@@ -48,8 +47,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
     exactDate: (expression) => expression,
     dateOfExact: (expression) => expression,
-    // The rows are sorted already, and an ORDER BY here would sort them again; see
-    // docs/adr/0023-engine-writes-json-of-lists.md.
+    // The rows are sorted already (docs/adr/0023-engine-writes-json-of-lists.md).
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
     now: `CAST(unixepoch('subsec') * 1000 AS integer)`,
@@ -57,13 +55,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
-  // A statement blocks the event loop. Within these limits it takes 2 ms, even if every record has a string of 255
-  // emoji; see docs/adr/0080-list-queue.md.
-  readonly statementLimits: StatementLimits = {
-    scannedRows: 2000,
-    jsonBytes: 128 * 1024,
-    firstRecords: 200,
-  };
+  // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
+  readonly statementLimits: StatementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 
   writer!: Writer;
   reader!: SqliteConnection;
@@ -173,7 +166,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
-  /** Runs a reading statement outside a transaction. */
   async read(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     this.file.assertNotMoved();
     return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
@@ -225,7 +217,6 @@ async function advanceIdSequence(transaction: Sql, table: string, id: number): P
   await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
 }
 
-/** Runs SQL with TypeORM's errors. */
 class SqliteSql implements Sql {
   constructor(
     private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,

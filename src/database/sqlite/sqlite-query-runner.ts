@@ -16,21 +16,17 @@ import { explained } from './sqlite-errors.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import type { Writer } from './writing/writer.js';
 
-/** The connections of the driver that a query runner uses. */
+/** The parts of the driver that a query runner uses. `read` runs a reading statement outside a transaction. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
-  /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
 
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
-/**
- * The session of one caller. A transaction waits for the slot of the writer. A statement outside a transaction is a
- * transaction by itself.
- */
+/** The session of one caller. A transaction waits for the slot of the writer; a single statement is one by itself. */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteConnections;
   private transaction?: WriteTransaction;
@@ -114,11 +110,11 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return super.renameColumn(known, oldColumn, newColumn);
   }
 
-  /** Writes the type and the default of the entity's column for those of a migration that runs on both engines. */
+  /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
-    const isInstant = column.type.startsWith('timestamp');
-    copy.type = isInstant ? 'datetime' : this.driver.normalizeType({ type: column.type as ColumnType });
+    const type = column.type.startsWith('timestamp') ? 'datetime' : column.type;
+    copy.type = this.driver.normalizeType({ type: type as ColumnType });
     if (typeof column.default === 'boolean') copy.default = Number(column.default);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
@@ -227,11 +223,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const settled = transaction.rollback();
     this.transaction = undefined;
     this.transactionOver = true;
-    try {
-      await settled;
-    } catch (error) {
-      this.rollbackFailure = error as Error;
-    }
+    await settled.catch((error: Error) => (this.rollbackFailure = error));
   }
 }
 

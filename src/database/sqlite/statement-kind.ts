@@ -1,10 +1,7 @@
 import { withoutLead } from '../transaction-control.js';
 import { TypeORMError } from 'typeorm';
 
-/**
- * Kinds of statements: transaction control, reads, writes that reclaim space, statements that cannot share a
- * transaction, statements that make a temporary object, and others. Savepoints belong to the transaction around them.
- */
+/** `delete` reclaims space, `autocommit` cannot run inside a transaction, and `temporary` makes a temporary object. */
 export type StatementKind = (typeof KINDS)[number][1] | 'other';
 
 const KINDS = [

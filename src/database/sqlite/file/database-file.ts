@@ -5,12 +5,11 @@ import { DatabaseUnavailableError } from '../../errors.js';
 /** Milliseconds for which the size of the WAL is cached. */
 export const SIZE_AGE = 100;
 
-/** A file that this process holds open. */
+/** A file that this process holds open. Linux reports `target` as the path of the descriptor (proc(5)). */
 interface HeldFile {
   readonly path: string;
   readonly descriptor: number;
   readonly inode: string;
-  /** The path that Linux reports for the descriptor at first (proc(5)). */
   readonly target?: string;
 }
 
@@ -23,8 +22,7 @@ const sharedDescriptors = new Map<string, { readonly descriptor: number; users: 
 
 /**
  * The database file and its WAL, as the service opened them. If they are removed or replaced, SQLite does not notice in
- * WAL mode and writes to lost files (SQLITE_FCNTL_HAS_MOVED works for rollback journals only). The writer therefore
- * calls `check` after every commit, before it responds.
+ * WAL mode and writes to lost files. The writer therefore calls `check` after every commit, before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */

@@ -6,7 +6,7 @@ const SHARE = 2;
 /** Longest turn of an idle event loop, in milliseconds. */
 const IDLE_TURN = 0.03;
 
-/** A list, and the milliseconds that its statements took. */
+/** A list. `spent` is the time of its statements in milliseconds. */
 interface List {
   spent: number;
 }
@@ -19,11 +19,9 @@ interface Waiting {
 }
 
 /**
- * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. A turn of the
- * event loop accepts only one connection, so without the limit each of many new connections would wait for a share.
- *
- * The next list is in turn the list that has taken the least time, and the list whose statement has waited longest. A
- * short page does not wait for earlier long lists, and these continue however many short lists arrive.
+ * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. The list that
+ * has taken the least time and the list whose statement has waited longest take turns, so that a short page does not
+ * wait for long lists, and these continue however many short lists arrive.
  */
 export class ListTurns {
   private readonly waiting: Waiting[] = [];

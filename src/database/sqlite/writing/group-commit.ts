@@ -11,8 +11,7 @@ const REACHING_BEYOND = `
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 interface PendingJob {
   readonly reclaimsSpace: boolean;
-  /** @param size transactions that share the commit */
-  done(size: number): void;
+  done(transactions: number): void;
   fail(error: Error): void;
 }
 
@@ -48,10 +47,8 @@ const UNKNOWN = 'The COMMIT failed, but the file may contain it';
  *     COMMIT                                                    A and C succeed, B gets its error; or all fail with
  *                                                               the commit
  *
- * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Its failure is settled
- * immediately, as is that of any job without pending jobs before it: the data that it read is on disk.
- *
- * Only the running job may call the methods, or the writer between two jobs.
+ * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Only the running job may
+ * call the methods, or the writer between two jobs.
  */
 export class GroupCommit {
   private batch?: Batch;
@@ -158,7 +155,7 @@ export class GroupCommit {
     if (isWalShort) this.file.check();
     // A failed ROLLBACK may have left a transaction.
     if (this.connection.inTransaction) this.connection.run('ROLLBACK');
-    // A DEFERRED transaction that reads first fails at its first write if another process has committed in between.
+    // A DEFERRED transaction that reads first fails to write if another process has committed in between.
     this.connection.run('BEGIN IMMEDIATE');
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;

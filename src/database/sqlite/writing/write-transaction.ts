@@ -10,11 +10,10 @@ import { isFull, translated } from '../sqlite-errors.js';
 const OR_ROLLBACK = /\b(?:INSERT|UPDATE)\s+OR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
+/** A single statement needs no savepoint: SQLite undoes it as a whole. The time-out is in milliseconds. */
 interface WriteTransactionOptions {
   readonly reclaimsSpace: boolean;
-  /** Whether it runs one statement, which needs no savepoint: SQLite undoes it as a whole. */
   readonly isSingle: boolean;
-  /** Milliseconds that the transaction may last. */
   readonly timeout: number;
 }
 
@@ -75,8 +74,7 @@ export class WriteTransaction {
   }
 
   /**
-   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
-   * only then may the caller act on it.
+   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk.
    * @throws the error of the commit of this data; then results of this transaction are invalid
    */
   rollback(): Promise<void> {
@@ -84,7 +82,7 @@ export class WriteTransaction {
     return this.settled;
   }
 
-  /** Logs the time-out, because a caller that has forgotten the transaction never gets its error. */
+  /** Also logs the time-out, because a caller that has forgotten the transaction never gets its error. */
   private expire(): void {
     const message = `The transaction took longer than ${this.options.timeout} ms and was rolled back`;
     const reason = new DatabaseUnavailableError(message);

@@ -19,7 +19,7 @@ export interface WriterLimits {
 
 /** A job that waits for its slot on the writing connection. */
 interface Job extends Waiter {
-  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
+  /** As in `TransactionOptions`. */
   readonly reclaimsSpace: boolean;
   /** Whether the job is a statement outside any transaction. */
   readonly autocommit?: boolean;
@@ -31,10 +31,8 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
 
 /**
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
- * together share a commit (`GroupCommit`).
- *
- * The commit comes when no job waits: immediately if the event loop has turned since the last commit, so a single job
- * does not wait, otherwise after it has looked for further requests (docs/adr/0025-group-commit.md).
+ * together share a commit (`GroupCommit`), which comes when no job waits: immediately if the event loop has turned since
+ * the last commit, otherwise after its next turn (docs/adr/0025-group-commit.md).
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
@@ -66,19 +64,18 @@ export class Writer {
     this.group = new GroupCommit(connection, reserve, file);
   }
 
-  /**
-   * Runs one statement as a transaction. Resolves when it is on disk.
-   * @throws {DatabaseUnavailableError} after the busy time-out
-   * @throws {DiskFullError} when there is no space left
-   * @throws SqliteError
-   */
+  /** Runs one statement as a transaction, with the errors of `transaction`, or a SqliteError. */
   run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
     const work = (transaction: WriteTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
     return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
   }
 
-  /** @param isSingle whether `work` runs one statement */
+  /**
+   * Runs `work` in a transaction. Resolves when it is on disk.
+   * @param isSingle whether `work` runs one statement
+   * @throws the errors of `begin` and `work`, or that of the commit
+   */
   async transaction<T>(
     work: (transaction: WriteTransaction) => T | Promise<T>,
     reclaimsSpace: boolean,
@@ -126,7 +123,6 @@ export class Writer {
    */
   autocommit(sql: string, parameters?: readonly unknown[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
-      // If it throws, `next` rejects or repeats the job.
       const run = (): void => {
         const result = this.connection.run(sql, parameters);
         this.file.check();
@@ -160,7 +156,7 @@ export class Writer {
         this.commit();
         continue;
       }
-      // If a job throws, it stays in the queue.
+      // The job stays in the queue until it has run, to be repeated when the file is locked.
       try {
         this.file.assertNotMoved();
         if (!job.autocommit) {
