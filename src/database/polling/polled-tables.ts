@@ -80,8 +80,5 @@ export function readTable<Column extends string>(
   { name, columns }: Pick<PolledTable<Column>, 'name' | 'columns'>,
 ): Promise<PolledRow<Column>[]> {
   const texts = columns.map((column) => `CAST(${column} AS text) AS ${column}`);
-  return sql.query(
-    `SELECT ${texts.join(', ')} FROM ${name} ORDER BY ${columns.map((_, index) => index + 1).join(', ')}`,
-    [],
-  );
+  return sql.query(`SELECT ${texts.join(', ')} FROM ${name} ORDER BY ${columns.join(', ')}`, []);
 }

@@ -45,13 +45,7 @@ export class DiskReserve {
   private pages = 0;
   private shrinkAfter = 0;
   private readonly logger = new Logger('Database');
-  private readonly missing = new Outage<Error>({
-    interval: 60_000,
-    onStart: ({ message }) =>
-      this.logger.warn(
-        `The disk reserve ${this.file.wal.path} cannot be made (${message}); only deletes are written until it can`,
-      ),
-  });
+  private readonly missing = new Outage<string>({ interval: 60_000, onStart: (message) => this.logger.warn(message) });
 
   /** @param connection the writing connection, in WAL mode */
   constructor(
@@ -95,7 +89,10 @@ export class DiskReserve {
       lengthen(this.file.wal.descriptor, this.size);
       return true;
     } catch (error) {
-      this.missing.report(error as Error);
+      const { message } = error as Error;
+      this.missing.report(
+        `The disk reserve ${this.file.wal.path} cannot be made (${message}); only deletes are written until it can`,
+      );
       return false;
     }
   }
@@ -154,7 +151,6 @@ export class DiskReserve {
       linkSync(wal.path, `${path}${WHILE_CLOSED}`);
     } catch {
       // The file system has no hard links.
-      return;
     }
   }
 
