@@ -71,10 +71,7 @@ export function describeStored({ name, value, changed, changed_by }: StoredSetti
   return `${name}=${value}, set ${new Date(Number(changed)).toISOString()} by ${changed_by}`;
 }
 
-/**
- * The settings that may change while the service runs, with the value in force (or '') and the row of `cli set`.
- * @param config in force, with the values of the rows
- */
+/** The settings that may change while the service runs, with the value (or '') in `config` and the row of `cli set`. */
 export function settingsInForce(config: Config, rows: readonly StoredSetting[]) {
   return config.live.map((setting) => {
     const { name } = setting;
@@ -87,10 +84,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]) 
   });
 }
 
-/**
- * Stores values of settings by name, or deletes them if they are `undefined`, in one transaction.
- * @param by name of the user who changes them
- */
+/** Stores values of settings by name, or deletes those that are `undefined`, as changed by the user `by`. */
 export async function storeSettings(
   dataSource: DataSource,
   changes: ReadonlyMap<string, string | undefined>,

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
 
-/** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
+/** Milliseconds between two reads of the tables. */
 const POLL_INTERVAL = 2000;
 
 /** A row with its columns as texts, because a restored file may have integers beyond 2^53 - 1. */
@@ -17,10 +17,7 @@ interface PolledTable<Column extends string = string> {
   onChange(rows: readonly PolledRow<Column>[]): void | Promise<void>;
 }
 
-/**
- * Polls small tables, so that a change reaches every worker and replica within 5 s. During an outage of the database,
- * the last rows stay in force.
- */
+/** Polls small tables, so that every process has a change within 5 s. In an outage, the last rows stay in force. */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');

@@ -138,10 +138,7 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
 const MISSING = /^(42P01|42703|SQLITE_ERROR)$/;
 const ADVICE = ': write a migration for it (docs/extending.md, "Change a resource that has records")';
 
-/**
- * Selects nothing from each entity, to find tables and columns that the database lacks.
- * @returns a message for each such entity
- */
+/** Selects nothing from each entity, and returns a message for each whose table or column the database lacks. */
 export async function unreadableEntities(dataSource: DataSource): Promise<string[]> {
   const problems: string[] = [];
   for (const { name, tableType, target } of dataSource.entityMetadatas) {

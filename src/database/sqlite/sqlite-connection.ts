@@ -140,10 +140,7 @@ const REAL = /REAL|FLOA|DOUB/i;
 /** The largest integer of SQLite, 2^63 - 1, rounded to a number. Larger numbers are no integers. */
 const LARGEST = 2 ** 63;
 
-/**
- * Rejects a result with an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1.
- * @throws {UnsafeIntegerError}
- */
+/** @throws {UnsafeIntegerError} for an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1 */
 export function rejectRoundedIntegers(result: StatementResult): void {
   if (result.rows === undefined) return;
   for (const row of result.rows) {

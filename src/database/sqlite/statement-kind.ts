@@ -27,11 +27,7 @@ const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]
 const HARMLESS =
   /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|defer_foreign_keys|user_version|application_id)$/i;
 
-/**
- * Rejects a `PRAGMA` that changes the writing connection for all callers.
- * @param migrating whether a migration runs, which may switch foreign keys off
- * @throws {TypeORMError}
- */
+/** Rejects a `PRAGMA` that changes the writing connection for all callers. A migration may switch foreign keys off. */
 export function rejectSharedPragma(sql: string, migrating: boolean): void {
   const name = ASSIGNMENT.exec(withoutLead(sql))?.[1];
   if (name === undefined || HARMLESS.test(name) || (migrating && name.toLowerCase() === 'foreign_keys')) return;

@@ -97,10 +97,7 @@ export class DiskReserve {
     }
   }
 
-  /**
-   * Commits, with space in the database file for the pages that the transaction adds.
-   * @throws SqliteError
-   */
+  /** Commits, with space in the database file for the pages that the transaction adds. @throws SqliteError */
   commit(): void {
     const pages = this.readPages.get() as number;
     try {
@@ -116,10 +113,7 @@ export class DiskReserve {
     this.pages = pages;
   }
 
-  /**
-   * Moves the WAL into the database file, so that the next write starts it again.
-   * @returns `false` while a list reads an older state
-   */
+  /** Moves the WAL into the file, so that the next write starts it again; `false` while a list reads an older state. */
   restartWal(): boolean {
     try {
       const [result] = this.connection.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
