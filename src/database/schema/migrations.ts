@@ -49,9 +49,8 @@ export async function changeSchema(
 async function changeOnce(
   dataSource: DataSource,
   change: SchemaChange,
-  options: MigrationOptions,
+  { transaction: mode = 'all', fake = false }: MigrationOptions,
 ): Promise<Migration[]> {
-  const { transaction: mode = 'all' } = options;
   const runner = dataSource.createQueryRunner();
   try {
     // A table rebuild needs foreign keys off, and SQLite ignores this pragma inside a transaction. On PostgreSQL, the
@@ -65,9 +64,7 @@ async function changeOnce(
         // minutes. So it waits for half of the busy time-out of requests.
         await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
       }
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = mode;
-      executor.fake = options.fake ?? false;
+      const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
       if (done?.length !== 0) await renewEpochs(runner);
       if (runner.isTransactionActive) await runner.commitTransaction();

@@ -40,15 +40,13 @@ export class ListTurns {
    */
   list(): RunStatement {
     const list: List = { spent: 0 };
-    return (statement) => this.run(list, statement);
-  }
-
-  private run<T>(list: List, statement: () => T): T | Promise<T> {
-    if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
-    return new Promise<T>((resolve) => {
-      const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
-      this.waiting.push({ list, start: inSameSpan(start) });
-    });
+    return <T>(statement: () => T): T | Promise<T> => {
+      if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
+      return new Promise<T>((resolve) => {
+        const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
+        this.waiting.push({ list, start: inSameSpan(start) });
+      });
+    };
   }
 
   private measured<T>(list: List, statement: () => T): T {
