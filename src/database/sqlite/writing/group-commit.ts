@@ -153,8 +153,6 @@ export class GroupCommit {
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
     if (isWalShort) this.file.check();
-    // A failed ROLLBACK may have left a transaction.
-    if (this.connection.inTransaction) this.connection.run('ROLLBACK');
     // A DEFERRED transaction that reads first fails to write if another process has committed in between.
     this.connection.run('BEGIN IMMEDIATE');
     const hasReserve = !isWalShort || this.reserve.make();

@@ -1,4 +1,3 @@
-import { TypeORMError } from 'typeorm';
 import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type ConnectionUsage, repeatAfter } from '../../engine.js';
@@ -126,10 +125,6 @@ export class Writer {
       const run = (): void => {
         const result = this.connection.run(sql, parameters);
         this.file.check();
-        if (this.connection.inTransaction) {
-          this.connection.run('ROLLBACK');
-          throw new TypeORMError('A transaction is begun with startTransaction()');
-        }
         resolve(result);
       };
       this.enqueue({ reclaimsSpace: false, autocommit: true, run: inSameSpan(run), reject });
@@ -159,6 +154,8 @@ export class Writer {
       // The job stays in the queue until it has run, to be repeated when the file is locked.
       try {
         this.file.assertNotMoved();
+        // A failed ROLLBACK may have left a transaction.
+        if (!this.group.isOpen && this.connection.inTransaction) this.connection.run('ROLLBACK');
         if (!job.autocommit) {
           this.group.join(job.reclaimsSpace);
           this.taken = true;
