@@ -72,12 +72,6 @@ describe('writes that wait together', () => {
     expect(commits).toBeLessThan(10);
   });
 
-  it('all fail when the commit that they share fails', async () => {
-    const writes = [insert('one'), insertInTransaction('two'), insert('three')];
-    rmSync(join(folder, 'cookies.sqlite-wal'));
-    expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
-  });
-
   it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
     await insert('stored');
     connection().pragma('max_page_count = 1');
