@@ -35,8 +35,7 @@ export class RevokedTokens implements OnModuleInit {
     await this.polled.watch({
       name: 'revoked_tokens',
       columns: ['claim', 'value', 'issuer', 'revoked'],
-      onRead: (rows, isChanged) => {
-        if (!isChanged) return;
+      onChange: (rows) => {
         this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)]));
         this.onChange();
       },

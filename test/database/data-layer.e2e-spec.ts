@@ -228,18 +228,6 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(await counts()).toEqual([2, 2, 2, 2, 2]);
     });
 
-    it('sees own finished writes immediately', async () => {
-      await open();
-      const notes = dataSource.getRepository(Note);
-      const rounds = Array.from({ length: 50 }, async (_, index) => {
-        const { id } = await notes.save({ name: `mine ${index}` });
-        const saved = await notes.findOneBy({ id });
-        await dataSource.query('UPDATE notes SET name = ? WHERE id = ?', [`ours ${index}`, id]);
-        return [saved?.name, (await notes.findOneBy({ id }))?.name];
-      });
-      expect(await Promise.all(rounds)).toEqual(rounds.map((_, index) => [`mine ${index}`, `ours ${index}`]));
-    });
-
     it('sees one state through a snapshot, from its opening to its closing', async () => {
       await open();
       const names = (snapshot: Snapshot) => snapshot.sql<object[]>`SELECT name FROM notes`;

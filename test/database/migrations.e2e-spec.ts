@@ -34,6 +34,13 @@ const SCHEMA =
         names: `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
       };
 
+/** A migration of a test. */
+const migrationOf = (name: string, up: (runner: QueryRunner) => Promise<void>): MigrationInterface => ({
+  name,
+  up,
+  down: () => Promise.resolve(),
+});
+
 /** Runs one statement without the service, as another program does. */
 async function asOtherWriter(folder: string, sql: string, parameters: readonly unknown[]): Promise<unknown> {
   if (engineInUse() === 'postgres') {
@@ -92,11 +99,6 @@ describe('migrations', () => {
     });
 
     it('make old ETags invalid when they have run, and when they are reverted', async () => {
-      class Changing9000000000000 implements MigrationInterface {
-        readonly name = 'Changing9000000000000';
-        async up(): Promise<void> {}
-        async down(): Promise<void> {}
-      }
       await using service = await startService({ DATABASE_URL: databaseUrlFor(folder) });
       const client = await Client.of(service);
       const path = (await client.post(COOKIE)).headers.get('location')!;
@@ -104,7 +106,7 @@ describe('migrations', () => {
       const known = [await etag()];
       expect(await migrate(dataSource)).toEqual([]);
       expect(await etag()).toBe(known[0]);
-      dataSource.migrations.push(new Changing9000000000000());
+      dataSource.migrations.push(migrationOf('Changing9000000000000', () => Promise.resolve()));
       for (const change of [() => migrate(dataSource), () => dataSource.undoLastMigration()]) {
         await change();
         const headers = { 'if-none-match': known.join(', ') };
@@ -115,24 +117,15 @@ describe('migrations', () => {
     });
 
     it('run without a transaction if they say so, and old ETags become invalid although a later one fails', async () => {
-      class Indexing9000000000000 implements MigrationInterface {
-        readonly name = 'Indexing9000000000000';
-        readonly transaction = false;
-        async up(runner: QueryRunner): Promise<void> {
-          const how = engineInUse() === 'postgres' ? 'CONCURRENTLY' : '';
-          await runner.query(`CREATE INDEX ${how} later ON cookies (wish)`);
-        }
-        async down(): Promise<void> {}
-      }
-      class Failing9000000000001 implements MigrationInterface {
-        readonly name = 'Failing9000000000001';
-        up = (runner: QueryRunner): Promise<void> => runner.query('SELECT * FROM absent');
-        async down(): Promise<void> {}
-      }
+      const how = engineInUse() === 'postgres' ? 'CONCURRENTLY' : '';
+      const indexing = migrationOf('Indexing9000000000000', (runner) =>
+        runner.query(`CREATE INDEX ${how} later ON cookies (wish)`),
+      );
+      const failing = migrationOf('Failing9000000000001', (runner) => runner.query('SELECT * FROM absent'));
       await migrate(dataSource);
       const epoch = async () => (await dataSource.query('SELECT epoch FROM storage')) as unknown;
       const before = await epoch();
-      dataSource.migrations.push(new Indexing9000000000000(), new Failing9000000000001());
+      dataSource.migrations.push({ ...indexing, transaction: false }, failing);
       await expect(dataSource.runMigrations({ transaction: 'each' })).rejects.toThrow('absent');
       expect(await pendingMigrations(dataSource)).toEqual(['Failing9000000000001']);
       expect(await epoch()).not.toEqual(before);
@@ -144,16 +137,12 @@ describe('migrations', () => {
       let runs = 0;
       let finish = (): void => {};
       const finished = new Promise<void>((resolve) => (finish = resolve));
-      class Slow9000000000000 implements MigrationInterface {
-        readonly name = 'Slow9000000000000';
-        async up(): Promise<void> {
-          runs++;
-          await finished;
-        }
-        async down(): Promise<void> {}
-      }
+      const slow = migrationOf('Slow9000000000000', () => {
+        runs++;
+        return finished;
+      });
       try {
-        for (const each of [dataSource, other]) each.migrations.push(new Slow9000000000000());
+        for (const each of [dataSource, other]) each.migrations.push(slow);
         const first = migrate(dataSource);
         await until(
           () => runs === 1,
@@ -191,13 +180,11 @@ describe('migrations', () => {
 
     if (engineInUse() === 'postgres') {
       it('let requests pass while they wait for the end of a list', async () => {
-        class Longer9000000000000 implements MigrationInterface {
-          readonly name = 'Longer9000000000000';
-          up = (runner: QueryRunner): Promise<void> => runner.query('ALTER TABLE cookies ADD COLUMN note varchar');
-          down = (): Promise<void> => Promise.resolve();
-        }
+        const longer = migrationOf('Longer9000000000000', (runner) =>
+          runner.query('ALTER TABLE cookies ADD COLUMN note varchar'),
+        );
         await migrate(dataSource);
-        dataSource.migrations.push(new Longer9000000000000());
+        dataSource.migrations.push(longer);
         const url = databaseUrlFor(folder);
         await onServer(url, async (list) => {
           await list.query('BEGIN; SELECT FROM cookies');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
 import { DatabaseFile } from '../../src/database/sqlite/file/database-file.js';
+import { Snapshots } from '../../src/database/sqlite/reading/snapshots.js';
 import { DiskReserve } from '../../src/database/sqlite/writing/disk-reserve.js';
 import { Writer } from '../../src/database/sqlite/writing/writer.js';
 import { countsOf, inDatabase, lines, run } from '../support/command.js';
@@ -113,7 +114,8 @@ describe('a ROLLBACK that fails', () => {
     connection.database.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY)');
     const limits = { busyTimeout: 1000, transactionTimeout: 100 };
     const file = new DatabaseFile(at('db'));
-    writer = new Writer(connection, new DiskReserve(file, connection), file, limits, () => {});
+    const reserve = new DiskReserve(file, connection, new Snapshots(at('db'), 1000));
+    writer = new Writer(connection, reserve, file, limits);
   });
 
   afterEach(async () => {

@@ -32,10 +32,7 @@ export class LiveConfig {
 
   static async load(config: Config, polled: PolledTables): Promise<LiveConfig> {
     const live = new LiveConfig(config);
-    await polled.watch({
-      ...LIVE_SETTINGS,
-      onRead: (rows, isChanged) => (isChanged ? live.apply(rows) : undefined),
-    });
+    await polled.watch({ ...LIVE_SETTINGS, onChange: (rows) => live.apply(rows) });
     return live;
   }
 
@@ -74,16 +71,8 @@ export function describeStored({ name, value, changed, changed_by }: StoredSetti
   return `${name}=${value}, set ${new Date(Number(changed)).toISOString()} by ${changed_by}`;
 }
 
-/** A setting that may change while the service runs, and its value in force. `stored` is the row of `cli set`. */
-interface SettingInForce {
-  readonly name: string;
-  /** Empty without a value. */
-  readonly value: string;
-  readonly stored?: StoredSetting;
-}
-
-/** @param config in force, with the values of the rows */
-export function settingsInForce(config: Config, rows: readonly StoredSetting[]): SettingInForce[] {
+/** The settings that may change while the service runs, with the value (or '') in `config` and the row of `cli set`. */
+export function settingsInForce(config: Config, rows: readonly StoredSetting[]) {
   return config.live.map((setting) => {
     const { name } = setting;
     const value = config.get(setting);
@@ -95,10 +84,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]):
   });
 }
 
-/**
- * Stores values of settings by name, or deletes them if they are `undefined`, in one transaction.
- * @param by name of the user who changes them
- */
+/** Stores values of settings by name, or deletes those that are `undefined`, as changed by the user `by`. */
 export async function storeSettings(
   dataSource: DataSource,
   changes: ReadonlyMap<string, string | undefined>,
@@ -127,12 +113,6 @@ export function storedSettings(dataSource: DataSource): Promise<StoredSetting[]>
   return readTable(committed(dataSource), LIVE_SETTINGS);
 }
 
-/** @throws {Error} for a row whose time cannot be shown, because it was written by hand */
-function requireTime({ name, changed }: StoredSetting): void {
-  if (!Number.isNaN(new Date(Number(changed)).getTime())) return;
-  throw new Error(`the time of ${name} must be a number of milliseconds since 1970, and not "${changed}"`);
-}
-
 /** The configuration with the values of the rows. Rows with a problem are ignored. */
 export function inForce(config: Config, rows: readonly StoredSetting[]) {
   let current = config;
@@ -140,9 +120,13 @@ export function inForce(config: Config, rows: readonly StoredSetting[]) {
   const problems: string[] = [];
   for (const row of rows) {
     try {
-      const setting = config.liveSetting(row.name);
+      const { name, changed } = row;
+      const setting = config.liveSetting(name);
       const value = parseSetting(setting, () => row.value);
-      requireTime(row);
+      // A row that was written by hand may have a time that cannot be shown.
+      if (Number.isNaN(new Date(Number(changed)).getTime())) {
+        throw new Error(`the time of ${name} must be a number of milliseconds since 1970, and not "${changed}"`);
+      }
       current = current.with(setting, value);
       stored.push(row);
     } catch (error) {

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
 
-/** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
+/** Milliseconds between two reads of the tables. */
 const POLL_INTERVAL = 2000;
 
 /** A row with its columns as texts, because a restored file may have integers beyond 2^53 - 1. */
@@ -13,18 +13,15 @@ interface PolledTable<Column extends string = string> {
   readonly name: string;
   /** The rows are sorted by these columns. */
   readonly columns: readonly Column[];
-  /** Receives the rows of each read. If it rejects, the rows of the next read count as changed. */
-  onRead(rows: readonly PolledRow<Column>[], isChanged: boolean): void | Promise<void>;
+  /** Receives the rows of the first read, and changed rows. If it rejects, it is called again by the next poll. */
+  onChange(rows: readonly PolledRow<Column>[]): void | Promise<void>;
 }
 
-/**
- * Polls small tables, so that a change reaches every worker and replica within 5 s. During an outage of the database,
- * the last rows stay in force.
- */
+/** Polls small tables, so that every process has a change within 5 s. In an outage, the last rows stay in force. */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
-  /** The last rows of each table as JSON; `undefined` if they were not accepted. */
+  /** The last rows of each table as JSON; `undefined` if its `onChange` has not accepted them. */
   private readonly known = new Map<PolledTable, string | undefined>();
   /** The tables whose last read has failed. */
   private readonly failing = new Set<PolledTable>();
@@ -67,9 +64,9 @@ export class PolledTables implements OnApplicationShutdown {
   private async read(table: PolledTable): Promise<void> {
     const rows = await readTable(committed(this.dataSource), table);
     const known = JSON.stringify(rows);
-    const isChanged = known !== this.known.get(table);
-    if (isChanged) this.known.set(table, undefined);
-    await table.onRead(rows, isChanged);
+    if (known === this.known.get(table)) return;
+    this.known.set(table, undefined);
+    await table.onChange(rows);
     this.known.set(table, known);
   }
 }
@@ -80,8 +77,5 @@ export function readTable<Column extends string>(
   { name, columns }: Pick<PolledTable<Column>, 'name' | 'columns'>,
 ): Promise<PolledRow<Column>[]> {
   const texts = columns.map((column) => `CAST(${column} AS text) AS ${column}`);
-  return sql.query(
-    `SELECT ${texts.join(', ')} FROM ${name} ORDER BY ${columns.map((_, index) => index + 1).join(', ')}`,
-    [],
-  );
+  return sql.query(`SELECT ${texts.join(', ')} FROM ${name} ORDER BY ${columns.join(', ')}`, []);
 }

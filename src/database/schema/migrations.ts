@@ -49,9 +49,8 @@ export async function changeSchema(
 async function changeOnce(
   dataSource: DataSource,
   change: SchemaChange,
-  options: MigrationOptions,
+  { transaction: mode = 'all', fake = false }: MigrationOptions,
 ): Promise<Migration[]> {
-  const { transaction: mode = 'all' } = options;
   const runner = dataSource.createQueryRunner();
   try {
     // A table rebuild needs foreign keys off, and SQLite ignores this pragma inside a transaction. On PostgreSQL, the
@@ -65,9 +64,7 @@ async function changeOnce(
         // minutes. So it waits for half of the busy time-out of requests.
         await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
       }
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = mode;
-      executor.fake = options.fake ?? false;
+      const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
       if (done?.length !== 0) await renewEpochs(runner);
       if (runner.isTransactionActive) await runner.commitTransaction();
@@ -80,7 +77,7 @@ async function changeOnce(
       throw error;
     }
   } finally {
-    await runner.afterMigration();
+    // On SQLite, this also enforces foreign keys again.
     await runner.release();
   }
 }
@@ -91,12 +88,10 @@ async function renewEpochs(runner: QueryRunner): Promise<void> {
   await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
 }
 
-/** SQLSTATE of a missing right, for which the engine has a better message. */
-const INSUFFICIENT_PRIVILEGE = '42501';
-
 function failedMigration(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
-  if ((error.driverError as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return error;
+  // The engine has a better message for a missing right.
+  if ((error.driverError as { code?: unknown }).code === '42501') return error;
   return new DatabaseStartError(
     `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows ` +
       `that violate it. The statement was: ${error.query}`,
@@ -140,10 +135,7 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
 const MISSING = /^(42P01|42703|SQLITE_ERROR)$/;
 const ADVICE = ': write a migration for it (docs/extending.md, "Change a resource that has records")';
 
-/**
- * Selects nothing from each entity, to find tables and columns that the database lacks.
- * @returns a message for each such entity
- */
+/** Selects nothing from each entity, and returns a message for each whose table or column the database lacks. */
 export async function unreadableEntities(dataSource: DataSource): Promise<string[]> {
   const problems: string[] = [];
   for (const { name, tableType, target } of dataSource.entityMetadatas) {

@@ -9,10 +9,7 @@ export type Statement = BetterSqlite3.Statement;
 
 const require = createRequire(import.meta.url);
 
-/**
- * Version 13 needs the Node-API of Node 22 and crashes on Node 20 (segmentation fault). Version 12 crashes on Node 24
- * (SIGABRT when a statement is garbage-collected), and must be compiled for the Node that runs it.
- */
+/** Version 13 crashes on Node 20, and version 12 on Node 24; see docs/adr/0074-two-versions-of-better-sqlite3.md. */
 const PACKAGE = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
 
 /**
@@ -49,25 +46,21 @@ function explainLoadErrors<T>(load: () => T): T {
   }
 }
 
-/** Version 12 throws the last message when it has not been compiled. */
-function isLoadError({ code, message }: NodeJS.ErrnoException): boolean {
-  return (
-    code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || message.startsWith('Could not locate the bindings')
-  );
+/** Version 12 throws the message when it has not been compiled. */
+function isLoadError({ code = '', message }: NodeJS.ErrnoException): boolean {
+  return /^(MODULE_NOT_FOUND|ERR_DLOPEN_FAILED)$/.test(code) || message.startsWith('Could not locate the bindings');
 }
 
 /**
- * Tests whether a database file can be written, without changing it. A file on a read-only volume, or of another user,
- * opens without an error, and a lock on it does not test its WAL. A full volume is accepted, because records can be
- * read and deleted.
+ * Tests whether a database file can be written, without changing it: a read-only file opens without an error. A full
+ * volume is accepted, because records can be read and deleted.
  * @throws SqliteError
  */
 export function tryWriting(database: Database): void {
   const version = Number(database.pragma('user_version', { simple: true }));
   database.exec('BEGIN IMMEDIATE');
   try {
-    // This writes the first page, even if the value stays the same
-    // (https://sqlite.org/pragma.html#pragma_user_version).
+    // This writes the first page, even if the value stays the same.
     database.pragma(`user_version = ${version}`);
     database.exec('COMMIT');
   } catch (error) {

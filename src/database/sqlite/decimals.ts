@@ -7,10 +7,7 @@ const DIGITS = 15;
 /** A decimal in the notation of PostgreSQL. */
 const NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*$/i;
 
-/**
- * Converts a decimal to a string with the digits of its scale, as PostgreSQL returns it; returns other values
- * unchanged.
- */
+/** Converts a decimal to text with the digits of its scale, as PostgreSQL returns it. Other values stay as they are. */
 export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (typeof value !== 'number') return value;
   const scale = scaleOf(column);

@@ -18,7 +18,7 @@ export interface StatementResult {
 
 const CACHED_STATEMENTS = 500;
 
-/** TypeORM's rename of the old table, before the rebuilt one gets its name. */
+/** The rename of the old table, before a rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
 /**
@@ -70,7 +70,7 @@ export class SqliteConnection {
     this.database.close();
   }
 
-  private execute(sql: string, parameters: readonly unknown[] = []): StatementResult {
+  private execute(sql: string, parameters: readonly unknown[]): StatementResult {
     const statement = this.prepare(sql);
     const bound = parameters.map(bindable);
     if (!statement.reader) return statement.run(...bound);
@@ -88,7 +88,7 @@ export class SqliteConnection {
     // Only for this statement: after a permanent rename, foreign keys must name the new table.
     if (isRebuild) this.database.pragma('legacy_alter_table = ON');
     try {
-      return this.execute(sql);
+      return this.execute(sql, []);
     } finally {
       if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
     }
@@ -134,16 +134,13 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
   }
 }
 
-/** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */
+/** Declared types of floating point (https://sqlite.org/datatype3.html, section 3.1). Expressions have no type. */
 const REAL = /REAL|FLOA|DOUB/i;
 
 /** The largest integer of SQLite, 2^63 - 1, rounded to a number. Larger numbers are no integers. */
 const LARGEST = 2 ** 63;
 
-/**
- * Rejects a result with an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1.
- * @throws {UnsafeIntegerError}
- */
+/** @throws {UnsafeIntegerError} for an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1 */
 export function rejectRoundedIntegers(result: StatementResult): void {
   if (result.rows === undefined) return;
   for (const row of result.rows) {
@@ -155,7 +152,6 @@ export function rejectRoundedIntegers(result: StatementResult): void {
   }
 }
 
-/** Tells whether the column is declared as floating point. Expressions have no declared type. */
 function isReal({ source }: StatementResult, name: string): boolean {
   const column = source?.columns().find((candidate) => candidate.name === name);
   return REAL.test(column?.type ?? '');

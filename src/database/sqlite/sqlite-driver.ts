@@ -16,7 +16,6 @@ import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
 import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
-import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
@@ -36,9 +35,8 @@ function jsonReal(expression: string): string {
 }
 
 /**
- * TypeORM's better-sqlite3 driver, made safe for concurrent callers. The original shares one query runner on one
- * connection, so transactions of different requests mix. Here each caller gets its own runner. Writes take turns on one
- * connection; reads outside a transaction use another, which sees committed data only (WAL).
+ * TypeORM's better-sqlite3 driver, made safe for concurrent callers (docs/drivers.md). Each caller gets its own query
+ * runner. Writes take turns on one connection; reads outside a transaction use another, which sees committed data only.
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly dialect: Dialect = {
@@ -49,8 +47,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
     exactDate: (expression) => expression,
     dateOfExact: (expression) => expression,
-    // The rows are sorted already, and an ORDER BY here would sort them again; see
-    // docs/adr/0023-engine-writes-json-of-lists.md.
+    // The rows are sorted already (docs/adr/0023-engine-writes-json-of-lists.md).
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
     now: `CAST(unixepoch('subsec') * 1000 AS integer)`,
@@ -58,18 +55,12 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
-  // A statement blocks the event loop. Within these limits it takes 2 ms, even if every record has a string of 255
-  // emoji; see docs/adr/0080-list-queue.md.
-  readonly statementLimits: StatementLimits = {
-    scannedRows: 2000,
-    jsonBytes: 128 * 1024,
-    firstRecords: 200,
-  };
+  // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
+  readonly statementLimits: StatementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 
   writer!: Writer;
   reader!: SqliteConnection;
   private snapshots!: Snapshots;
-  private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
@@ -111,11 +102,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.file = new DatabaseFile(path);
-      this.reserve = new DiskReserve(this.file, this.writing);
+      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
+      this.reserve = new DiskReserve(this.file, this.writing, this.snapshots);
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
-      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
-      this.largeWal = new LargeWal(this.reserve, this.snapshots);
     } catch (error) {
       this.writing?.close();
       this.reserve?.close();
@@ -123,7 +113,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits);
   }
 
   get connections(): ConnectionUsage[] {
@@ -176,7 +166,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
-  /** Runs a reading statement outside a transaction. */
   async read(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     this.file.assertNotMoved();
     return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
@@ -228,7 +217,6 @@ async function advanceIdSequence(transaction: Sql, table: string, id: number): P
   await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
 }
 
-/** Runs SQL with TypeORM's errors. */
 class SqliteSql implements Sql {
   constructor(
     private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,

@@ -23,18 +23,16 @@ export function isBusy(error: unknown): boolean {
 
 /** Tells whether the volume is full, or the database has reached its allowed size. */
 export function isFull(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
+  return engineErrorOf(error) === 'full';
 }
 
 /** The service's error for a full, busy or damaged database; otherwise the error itself. */
 export function translated(error: unknown): Error {
-  const code = sqliteCode(error);
-  if (isFull(error)) return new DiskFullError(error);
   if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);
   const kind = engineErrorOf(error);
   if (kind === undefined) return error as Error;
-  const message = `The database file cannot be used (${code}: ${(error as Error).message})`;
+  if (kind === 'full') return new DiskFullError(error);
+  const message = `The database file cannot be used (${sqliteCode(error)}: ${(error as Error).message})`;
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? kind : 'damaged');
 }
 
@@ -46,18 +44,19 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   return OWN_ERRORS.some((type) => known instanceof type) ? known : new QueryFailedError(sql, parameters, known);
 }
 
+const ENGINE_ERRORS: readonly [RegExp, EngineError][] = [
+  // SQLite reports a full volume as an I/O error if the WAL index cannot grow.
+  [/^SQLITE_(FULL|IOERR_SHMSIZE)$/, 'full'],
+  [/^SQLITE_(CORRUPT|NOTADB)/, 'corrupt'],
+  [/^SQLITE_IOERR/, 'io'],
+  [/^SQLITE_(CANTOPEN|READONLY|PROTOCOL|NOMEM)/, 'unreachable'],
+];
+
 /** The error of the file or its volume; `undefined` for errors of statements, and locks. */
 export function engineErrorOf(error: unknown): EngineError | undefined {
   const code = sqliteCode(error);
-  if (isFull(error)) return 'full';
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return 'corrupt';
-  if (/^SQLITE_IOERR/.test(code)) return 'io';
-  if (/^SQLITE_(CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code)) return 'unreachable';
-  return undefined;
+  return ENGINE_ERRORS.find(([pattern]) => pattern.test(code))?.[1];
 }
-
-// SQLite reports a full volume as an I/O error if the WAL index cannot grow.
-const OUT_OF_SPACE = /^SQLITE_IOERR_SHMSIZE$/;
 
 /** Explains to an operator why the file cannot be opened or written at start. */
 export function startError(path: string, error: unknown): DatabaseStartError {

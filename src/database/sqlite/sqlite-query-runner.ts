@@ -16,21 +16,17 @@ import { explained } from './sqlite-errors.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import type { Writer } from './writing/writer.js';
 
-/** The connections of the driver that a query runner uses. */
+/** The parts of the driver that a query runner uses. `read` runs a reading statement outside a transaction. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
-  /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
 
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
-/**
- * The session of one caller. A transaction waits for the slot of the writer. A statement outside a transaction is a
- * transaction by itself.
- */
+/** The session of one caller. A transaction waits for the slot of the writer; a single statement is one by itself. */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteConnections;
   private transaction?: WriteTransaction;
@@ -81,19 +77,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  override async rollbackTransaction(): Promise<void> {
-    try {
-      await super.rollbackTransaction();
-    } catch (error) {
-      // The transaction is rolled back, although the rollback rejects.
-      if (this.transaction === undefined && this.rollbackFailure !== undefined) {
-        this.isTransactionActive = false;
-        this.transactionDepth = 0;
-      }
-      throw error;
-    }
-  }
-
   /**
    * Switches foreign keys off; otherwise `DROP TABLE` in a rebuild of a table would delete the rows that refer to it.
    * SQLite ignores the pragma inside a transaction, so `changeSchema` calls this method before it begins one.
@@ -102,7 +85,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   override async beforeMigration(): Promise<void> {
     if (this.migrating) return;
     if (this.transaction !== undefined) throw new TypeORMError(TOO_LATE);
-    await this.enforceForeignKeys(false);
+    await this.driver.writer.autocommit('PRAGMA foreign_keys = OFF');
     this.migrating = true;
   }
 
@@ -110,7 +93,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   override async afterMigration(): Promise<void> {
     if (!this.migrating || this.transaction !== undefined) return;
     this.migrating = false;
-    await this.enforceForeignKeys(true);
+    await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
   /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
@@ -127,11 +110,11 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return super.renameColumn(known, oldColumn, newColumn);
   }
 
-  /** Writes the type and the default of the entity's column for those of a migration that runs on both engines. */
+  /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
-    const isInstant = column.type.startsWith('timestamp');
-    copy.type = isInstant ? 'datetime' : this.driver.normalizeType({ type: column.type as ColumnType });
+    const type = column.type.startsWith('timestamp') ? 'datetime' : column.type;
+    copy.type = this.driver.normalizeType({ type: type as ColumnType });
     if (typeof column.default === 'boolean') copy.default = Number(column.default);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
@@ -172,7 +155,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (kind === 'begin' || kind === 'rollback' || kind === 'commit') {
       // `statementKindOf` looks at the first word only; SQLite's parser checks the rest.
       this.driver.reader.prepare(sql);
-      return this[kind]();
+      return this[kind]().then(() => ({ changes: 0 }));
     }
     if (kind === 'temporary') throw new TypeORMError(TEMPORARY);
     if (kind === 'autocommit') rejectSharedPragma(sql, this.migrating);
@@ -203,7 +186,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transactionOver = false;
   }
 
-  private async begin(): Promise<StatementResult> {
+  private async begin(): Promise<void> {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
     this.transaction = await this.driver.writer.begin(false);
     this.rollbackFailure = undefined;
@@ -211,10 +194,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       await this.endTransaction();
       throw new QueryRunnerAlreadyReleasedError();
     }
-    return DONE;
   }
 
-  private async commit(): Promise<StatementResult> {
+  private async commit(): Promise<void> {
     const { transaction } = this;
     if (transaction === undefined) throw new TypeORMError(NO_TRANSACTION);
     // The transaction has ended even if the commit fails, because then it is rolled back.
@@ -222,19 +204,16 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transaction = undefined;
     this.transactionOver = true;
     await committed;
-    return DONE;
   }
 
-  /** Switches foreign keys off or on for all callers, while no transaction is open. */
-  private async enforceForeignKeys(isOn: boolean): Promise<void> {
-    await this.driver.writer.autocommit(`PRAGMA foreign_keys = ${isOn ? 'ON' : 'OFF'}`);
-  }
-
-  private async rollback(): Promise<StatementResult> {
-    if (this.transaction === undefined) return DONE;
+  private async rollback(): Promise<void> {
+    if (this.transaction === undefined) return;
     await this.endTransaction();
-    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
-    return DONE;
+    if (this.rollbackFailure === undefined) return;
+    // TypeORM keeps the transaction active when a rollback rejects, but it is over.
+    this.isTransactionActive = false;
+    this.transactionDepth = 0;
+    throw this.rollbackFailure;
   }
 
   /** Rolls back an open transaction, and waits until the data that it read is on disk. */
@@ -244,18 +223,13 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const settled = transaction.rollback();
     this.transaction = undefined;
     this.transactionOver = true;
-    try {
-      await settled;
-    } catch (error) {
-      this.rollbackFailure = error as Error;
-    }
+    await settled.catch((error: Error) => (this.rollbackFailure = error));
   }
 }
 
 const TEMPORARY =
   'All callers write through one connection, where each of them would see a temporary table: use an ordinary table, ' +
   'or WITH in the statement';
-const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
   'Foreign keys cannot be switched off inside a transaction: call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';

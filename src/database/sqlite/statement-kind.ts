@@ -1,10 +1,7 @@
 import { withoutLead } from '../transaction-control.js';
 import { TypeORMError } from 'typeorm';
 
-/**
- * Kinds of statements: transaction control, reads, writes that reclaim space, statements that cannot share a
- * transaction, statements that make a temporary object, and others. Savepoints belong to the transaction around them.
- */
+/** `delete` reclaims space, `autocommit` cannot run inside a transaction, and `temporary` makes a temporary object. */
 export type StatementKind = (typeof KINDS)[number][1] | 'other';
 
 const KINDS = [
@@ -30,11 +27,7 @@ const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]
 const HARMLESS =
   /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|defer_foreign_keys|user_version|application_id)$/i;
 
-/**
- * Rejects a `PRAGMA` that changes the writing connection for all callers.
- * @param migrating whether a migration runs, which may switch foreign keys off
- * @throws {TypeORMError}
- */
+/** Rejects a `PRAGMA` that changes the writing connection for all callers. A migration may switch foreign keys off. */
 export function rejectSharedPragma(sql: string, migrating: boolean): void {
   const name = ASSIGNMENT.exec(withoutLead(sql))?.[1];
   if (name === undefined || HARMLESS.test(name) || (migrating && name.toLowerCase() === 'foreign_keys')) return;

@@ -3,14 +3,13 @@ import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** Milliseconds for which the size of the WAL is cached. */
-const SIZE_AGE = 100;
+export const SIZE_AGE = 100;
 
-/** A file that this process holds open. */
+/** A file that this process holds open. Linux reports `target` as the path of the descriptor (proc(5)). */
 interface HeldFile {
   readonly path: string;
   readonly descriptor: number;
   readonly inode: string;
-  /** The path that Linux reports for the descriptor at first (proc(5)). */
   readonly target?: string;
 }
 
@@ -23,8 +22,7 @@ const sharedDescriptors = new Map<string, { readonly descriptor: number; users: 
 
 /**
  * The database file and its WAL, as the service opened them. If they are removed or replaced, SQLite does not notice in
- * WAL mode and writes to lost files (SQLITE_FCNTL_HAS_MOVED works for rollback journals only). The writer therefore
- * calls `check` after every commit, before it responds.
+ * WAL mode and writes to lost files. The writer therefore calls `check` after every commit, before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
@@ -50,7 +48,12 @@ export class DatabaseFile {
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
     this.assertNotMoved();
-    for (const file of [this.database, this.wal]) if (!isWhereItWas(file)) throw this.lose(file.path);
+    const moved = [this.database, this.wal].find((file) => !isWhereItWas(file));
+    if (moved === undefined) return;
+    const message = `${moved.path} was removed or replaced while the service ran; restart the service`;
+    this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
+    new Logger('Database').error(message);
+    throw this.lost;
   }
 
   /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
@@ -75,16 +78,6 @@ export class DatabaseFile {
     if (--sharedDescriptors.get(inode)!.users > 0) return;
     sharedDescriptors.delete(inode);
     closeSync(descriptor);
-  }
-
-  private lose(file: string): DatabaseUnavailableError {
-    this.lost = new DatabaseUnavailableError(
-      `${file} was removed or replaced while the service ran; restart the service`,
-      undefined,
-      'unreachable',
-    );
-    new Logger('Database').error(this.lost.message);
-    return this.lost;
   }
 }
 

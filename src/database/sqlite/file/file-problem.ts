@@ -18,9 +18,7 @@ export function fileProblem(path: string, error: unknown): string {
   }
 }
 
-/**
- * The owners and modes of the existing files, and the user of this process. They distinguish a wrong owner from a mode.
- */
+/** The owners and modes of the existing files, and the user of this process. */
 export function ownersOf(paths: readonly string[]): string {
   const known = paths.flatMap((path) => {
     try {

@@ -17,20 +17,18 @@ const PRIVATE_FOLDER = 0o700;
 
 /**
  * Makes an empty database file with a private mode; SQLite would use the umask. Its `-wal`, `-shm` and `-journal` get
- * the mode of the file (findCreateFileMode in os_unix.c). An existing file stays as it is. SQLite reports errors when
- * it opens the file.
+ * the mode of the file. An existing file is not opened, because closing a descriptor releases all locks of this process
+ * on the file (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 export function createPrivately(path: string): void {
-  // An existing file is not opened: closing a descriptor releases all locks of this process on the file
-  // (https://sqlite.org/howtocorrupt.html section 2.2).
   if (existsSync(path)) return;
-  // Without O_EXCL, so that a link whose target does not exist is followed, as SQLite does.
   try {
+    // Without O_EXCL, so that a link whose target does not exist is followed, as SQLite does.
     const descriptor = openSync(path, constants.O_CREAT | constants.O_RDWR, PRIVATE_FILE);
     giveToFolderOwner(descriptor, realpathSync(path));
     closeSync(descriptor);
   } catch {
-    return;
+    // SQLite reports the error when it opens the file.
   }
 }
 
@@ -44,8 +42,7 @@ export function makePrivateFolder(path: string): void {
 }
 
 /**
- * Gives a file that root has made to the owner of its folder. Without this, a command that root runs in the container
- * would leave files that the service cannot write.
+ * Gives a file that root has made to the owner of its folder, so that the service can write what a command has made.
  * @param file a descriptor, or a path; symbolic links are not followed
  */
 export function giveToFolderOwner(file: number | string, path: string): void {
@@ -56,7 +53,6 @@ export function giveToFolderOwner(file: number | string, path: string): void {
     else lchownSync(file, uid, gid);
   } catch {
     // The file system has no owners.
-    return;
   }
 }
 

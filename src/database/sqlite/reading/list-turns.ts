@@ -6,7 +6,7 @@ const SHARE = 2;
 /** Longest turn of an idle event loop, in milliseconds. */
 const IDLE_TURN = 0.03;
 
-/** A list, and the milliseconds that its statements took. */
+/** A list. `spent` is the time of its statements in milliseconds. */
 interface List {
   spent: number;
 }
@@ -19,11 +19,9 @@ interface Waiting {
 }
 
 /**
- * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. A turn of the
- * event loop accepts only one connection, so without the limit each of many new connections would wait for a share.
- *
- * The next list is in turn the list that has taken the least time, and the list whose statement has waited longest. A
- * short page does not wait for earlier long lists, and these continue however many short lists arrive.
+ * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. The list that
+ * has taken the least time and the list whose statement has waited longest take turns, so that a short page does not
+ * wait for long lists, and these continue however many short lists arrive.
  */
 export class ListTurns {
   private readonly waiting: Waiting[] = [];
@@ -42,15 +40,13 @@ export class ListTurns {
    */
   list(): RunStatement {
     const list: List = { spent: 0 };
-    return (statement) => this.run(list, statement);
-  }
-
-  private run<T>(list: List, statement: () => T): T | Promise<T> {
-    if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
-    return new Promise<T>((resolve) => {
-      const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
-      this.waiting.push({ list, start: inSameSpan(start) });
-    });
+    return <T>(statement: () => T): T | Promise<T> => {
+      if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
+      return new Promise<T>((resolve) => {
+        const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
+        this.waiting.push({ list, start: inSameSpan(start) });
+      });
+    };
   }
 
   private measured<T>(list: List, statement: () => T): T {
@@ -81,14 +77,8 @@ export class ListTurns {
 
   private next(): Waiting {
     this.isOldestNext = !this.isOldestNext;
-    return this.waiting.splice(this.isOldestNext ? 0 : this.indexOfShortest(), 1)[0]!;
-  }
-
-  private indexOfShortest(): number {
-    let shortest = 0;
-    this.waiting.forEach(({ list }, index) => {
-      if (list.spent < this.waiting[shortest]!.list.spent) shortest = index;
-    });
-    return shortest;
+    const spent = this.waiting.map(({ list }) => list.spent);
+    const index = this.isOldestNext ? 0 : spent.indexOf(Math.min(...spent));
+    return this.waiting.splice(index, 1)[0]!;
   }
 }

@@ -11,15 +11,14 @@ const IDLE_TIMEOUT = 1000;
 /** Maximum number of snapshots at the same time. `ListQueue` and `ListReaders` allow fewer lists. */
 const MOST_SNAPSHOTS = 80;
 
-/** One state of the file. */
+/** One state of the file. `run` also throws the error that ended the transaction early. */
 export interface ReadTransaction {
-  /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
   /** A second call does nothing. */
   end(): void;
 }
 
-/** Read-only connections for transactions that only read. Each transaction sees one state of the file. */
+/** Read-only connections for transactions that see one state of the file. */
 export class Snapshots {
   private readonly idle: SqliteConnection[] = [];
   private readonly open = new Set<SqliteConnection>();
@@ -27,10 +26,7 @@ export class Snapshots {
   private readonly running = new Set<(reason: Error) => void>();
   private closing?: NodeJS.Timeout;
 
-  /**
-   * @param path of the database file
-   * @param busyTimeout in milliseconds
-   */
+  /** @param busyTimeout in milliseconds */
   constructor(
     private readonly path: string,
     private readonly busyTimeout: number,
@@ -46,8 +42,8 @@ export class Snapshots {
       connection.run('BEGIN');
       // The first read fixes the state, not BEGIN.
       await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
-      // Lists read their pages once, so a connection needs no cache of 16 MB, the default here. Before the first read,
-      // this statement could meet a lock.
+      // Lists read their pages once, so a connection needs no cache of 16 MB, the default here. This statement could
+      // meet a lock, too, so it comes after the first read.
       connection.run('PRAGMA cache_size = -64');
     } catch (error) {
       this.giveBack(connection);
@@ -56,10 +52,7 @@ export class Snapshots {
     return this.transactionOn(connection);
   }
 
-  /**
-   * Ends all running transactions. They keep SQLite from restarting the WAL, which has grown too large.
-   * @returns their number
-   */
+  /** Ends all running transactions, which keep SQLite from restarting the WAL. Returns their number. */
   endAll(): number {
     const { size } = this.running;
     const reason = new DatabaseUnavailableError(

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
 import { engineErrors } from '../../database-events.js';
-import type { DatabaseFile } from '../file/database-file.js';
+import { type DatabaseFile, SIZE_AGE } from '../file/database-file.js';
+import type { Snapshots } from '../reading/snapshots.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 
 /** Largest reserve in frames of the WAL, one for each page that a transaction changes. */
@@ -22,43 +23,48 @@ const WHILE_CLOSED = '-reserve';
 
 const ZEROS = Buffer.alloc(64 * 1024);
 
+/** Milliseconds until the next attempt to shrink the WAL while another process reads an old state. */
+const PAUSE = 60_000;
+
+const CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
+const ELSEWHERE =
+  'The write-ahead log has grown too large, and another process keeps it from restarting: end the program that reads ' +
+  'the database file, such as a copy or the shell of SQLite';
+
 /**
  * Space for deletes on a full volume, inside the files of the database, where no other process can take it. A delete
  * needs frames of the WAL, so the WAL is kept long. The WAL can be used again only after a checkpoint; the database
  * file gets new pages before the commit that adds them, so a checkpoint needs no space.
  */
 export class DiskReserve {
+  /** Bytes that the WAL should have. */
+  readonly size: number;
   private readonly pageSize: number;
   private readonly readPages;
-  private readonly frames: number;
   /** Pages of the database at the last commit. */
   private pages = 0;
+  private shrinkAfter = 0;
   private readonly logger = new Logger('Database');
-  private readonly missing = new Outage<Error>({
-    interval: 60_000,
-    onStart: ({ message }) =>
-      this.logger.warn(
-        `The disk reserve ${this.file.wal.path} cannot be made (${message}); only deletes are written until it can`,
-      ),
-  });
+  private readonly missing = new Outage<string>({ interval: 60_000, onStart: (message) => this.logger.warn(message) });
 
   /** @param connection the writing connection, in WAL mode */
   constructor(
     private readonly file: DatabaseFile,
     private readonly connection: SqliteConnection,
+    private readonly snapshots: Snapshots,
   ) {
     this.pageSize = connection.database.pragma('page_size', { simple: true }) as number;
     this.readPages = connection.database.prepare('PRAGMA page_count').pluck();
     const { bavail, bsize } = statfsSync(dirname(file.path));
-    const free = Math.floor((bavail * bsize + this.walSize) / (FRAME_HEADER + this.pageSize));
-    this.frames = Math.min(LARGEST, Math.max(SMALLEST, Math.min(SMALLEST + WAL_INDEX, free - 1), Math.floor(free / 8)));
+    const frame = FRAME_HEADER + this.pageSize;
+    const free = Math.floor((bavail * bsize + file.sizeOfWal()) / frame);
+    const frames = Math.min(
+      LARGEST,
+      Math.max(SMALLEST, Math.min(SMALLEST + WAL_INDEX, free - 1), Math.floor(free / 8)),
+    );
+    this.size = WAL_HEADER + frames * frame;
     // The other half of the WAL serves transactions that run until the checkpoint.
-    connection.database.pragma(`wal_autocheckpoint = ${Math.floor(this.frames / 2)}`);
-  }
-
-  /** Size of the WAL in bytes. */
-  get size(): number {
-    return WAL_HEADER + this.frames * (FRAME_HEADER + this.pageSize);
+    connection.database.pragma(`wal_autocheckpoint = ${Math.floor(frames / 2)}`);
   }
 
   /** Frees the space of `keep`. Call it before SQLite opens the database, which needs some of it. */
@@ -83,26 +89,31 @@ export class DiskReserve {
       lengthen(this.file.wal.descriptor, this.size);
       return true;
     } catch (error) {
-      this.missing.report(error as Error);
+      const { message } = error as Error;
+      this.missing.report(
+        `The disk reserve ${this.file.wal.path} cannot be made (${message}); only deletes are written until it can`,
+      );
       return false;
     }
   }
 
-  /**
-   * Commits, with space in the database file for the pages that the transaction adds.
-   * @throws SqliteError
-   */
+  /** Commits, with space in the database file for the pages that the transaction adds. @throws SqliteError */
   commit(): void {
     const pages = this.readPages.get() as number;
-    if (pages > this.pages) this.lengthenDatabase(pages * this.pageSize);
+    try {
+      if (pages > this.pages) lengthen(this.file.database.descriptor, pages * this.pageSize);
+    } catch (error) {
+      // SQLite reports all other errors itself.
+      if (/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
+        engineErrors.publish('full');
+        throw Object.assign(new Error('database or disk is full', { cause: error }), { code: 'SQLITE_FULL' });
+      }
+    }
     this.connection.run('COMMIT');
     this.pages = pages;
   }
 
-  /**
-   * Moves the WAL into the database file, so that the next write starts it again.
-   * @returns `false` while a list reads an older state
-   */
+  /** Moves the WAL into the file, so that the next write starts it again; `false` while a list reads an older state. */
   restartWal(): boolean {
     try {
       const [result] = this.connection.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
@@ -112,16 +123,28 @@ export class DiskReserve {
     }
   }
 
+  /**
+   * Makes the WAL small again, which grows while a reader uses an older state of the file
+   * (https://sqlite.org/wal.html, section 6). Ends lists of this process, and logs readers of another process. Call it
+   * between transactions.
+   */
+  shrinkWal(): void {
+    const now = performance.now();
+    if (now < this.shrinkAfter) return;
+    const ended = this.snapshots.endAll();
+    const isElsewhere = !this.restartWal();
+    this.shrinkAfter = now + (isElsewhere ? PAUSE : SIZE_AGE);
+    if (isElsewhere || ended > 0) this.logger.warn(isElsewhere ? ELSEWHERE : CUT_OFF);
+  }
+
   /** Keeps the space while no process has the database open. Call it before the connections close. */
   keep(): void {
     const { path, wal } = this.file;
-    if (this.walSize < this.size) return;
     try {
       DiskReserve.release(path);
       linkSync(wal.path, `${path}${WHILE_CLOSED}`);
     } catch {
       // The file system has no hard links.
-      return;
     }
   }
 
@@ -130,21 +153,6 @@ export class DiskReserve {
     this.missing.close();
     // SQLite keeps the WAL while another process has the database open.
     if (existsSync(this.file.wal.path)) DiskReserve.release(this.file.path);
-  }
-
-  private get walSize(): number {
-    return fstatSync(this.file.wal.descriptor).size;
-  }
-
-  private lengthenDatabase(size: number): void {
-    try {
-      lengthen(this.file.database.descriptor, size);
-    } catch (error) {
-      // SQLite reports all other errors itself.
-      if (!/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) return;
-      engineErrors.publish('full');
-      throw Object.assign(new Error('database or disk is full', { cause: error }), { code: 'SQLITE_FULL' });
-    }
   }
 }
 

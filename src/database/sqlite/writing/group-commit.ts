@@ -11,8 +11,7 @@ const REACHING_BEYOND = `
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 interface PendingJob {
   readonly reclaimsSpace: boolean;
-  /** @param size transactions that share the commit */
-  done(size: number): void;
+  done(transactions: number): void;
   fail(error: Error): void;
 }
 
@@ -48,17 +47,13 @@ const UNKNOWN = 'The COMMIT failed, but the file may contain it';
  *     COMMIT                                                    A and C succeed, B gets its error; or all fail with
  *                                                               the commit
  *
- * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Its failure is settled
- * immediately, as is that of any job without pending jobs before it: the data that it read is on disk.
- *
- * Only the running job may call the methods, or the writer between two jobs.
+ * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Only the running job may
+ * call the methods, or the writer between two jobs.
  */
 export class GroupCommit {
   private batch?: Batch;
   /** Time until which only jobs that reclaim space may join, on the clock of `performance.now()`. */
   private fullUntil = 0;
-  /** Set until the event loop has turned after the last commit. */
-  private turning?: NodeJS.Immediate;
   private readonly readSchemaVersion;
   private checkedVersion?: number;
   private isShareable = false;
@@ -67,7 +62,6 @@ export class GroupCommit {
     private readonly connection: SqliteConnection,
     private readonly reserve: DiskReserve,
     private readonly file: DatabaseFile,
-    private readonly onLargeWal: () => void,
   ) {
     this.readSchemaVersion = connection.database.prepare('PRAGMA schema_version').pluck();
   }
@@ -79,11 +73,6 @@ export class GroupCommit {
   /** Whether the running job is the first of its batch. */
   get isFirst(): boolean {
     return this.batch?.size === 1;
-  }
-
-  /** Whether the event loop has not yet looked for requests since the last commit. */
-  get hasJustCommitted(): boolean {
-    return this.turning !== undefined;
   }
 
   /** Whether the open batch takes no further job. */
@@ -105,26 +94,24 @@ export class GroupCommit {
     this.batch.size++;
   }
 
-  /** Lets the running job, which has succeeded, wait for the commit. */
-  add(job: PendingJob): void {
-    this.batch!.pending.push(job);
+  /** Resolves when the running job is on disk, with the number of transactions that share the commit. */
+  committed(reclaimsSpace: boolean): Promise<number> {
+    return new Promise((done, fail) => this.batch!.pending.push({ reclaimsSpace, done, fail }));
   }
 
-  /** Settles the rejection of the running job: immediately if all data that it read is on disk, or with the commit. */
-  settleRejected(done: () => void, fail: (error: Error) => void): void {
-    if (this.batch === undefined || this.batch.pending.length === 0) return done();
-    this.batch.pending.push({ reclaimsSpace: false, done, fail });
+  /** Resolves when all data that the running job, which was rejected, has read is on disk. */
+  async readsCommitted(): Promise<void> {
+    if (this.batch !== undefined && this.batch.pending.length > 0) await this.committed(false);
   }
 
   /** Commits the batch and settles its jobs. */
   commit(): void {
     const { batch } = this;
     if (batch === undefined) return;
-    this.turning ??= setImmediate(() => (this.turning = undefined));
     try {
       this.reserve.commit();
       this.file.check();
-      if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
+      if (this.file.sizeOfWal() > LARGEST_WAL) this.reserve.shrinkWal();
     } catch (error) {
       const isUnknown = !this.connection.inTransaction && !isFull(error);
       const reclaimsSpace = batch.pending.some((job) => job.reclaimsSpace);
@@ -136,12 +123,6 @@ export class GroupCommit {
     for (const job of batch.pending) job.done(batch.pending.length);
   }
 
-  /** Undoes the first and only job of the batch. */
-  abandon(): void {
-    this.batch = undefined;
-    this.rollBack();
-  }
-
   /** Undoes all jobs of the batch. */
   failAll(error: unknown): void {
     this.rollBack();
@@ -150,10 +131,9 @@ export class GroupCommit {
 
   /** Fails the whole batch if the error of one job has undone it. */
   afterFailure(error: unknown, reclaimsSpace: boolean): void {
-    const isLost = this.batch !== undefined && !this.connection.inTransaction;
-    if (isLost) this.fail(error);
+    if (!this.connection.inTransaction) this.fail(error);
     if (!isFull(error)) return;
-    if (!isLost) this.commit();
+    this.commit();
     this.afterFull(reclaimsSpace);
   }
 
@@ -173,9 +153,7 @@ export class GroupCommit {
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
     if (isWalShort) this.file.check();
-    // A failed ROLLBACK may have left a transaction.
-    if (this.connection.inTransaction) this.connection.run('ROLLBACK');
-    // A DEFERRED transaction that reads first fails at its first write if another process has committed in between.
+    // A DEFERRED transaction that reads first fails to write if another process has committed in between.
     this.connection.run('BEGIN IMMEDIATE');
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
@@ -201,6 +179,6 @@ export class GroupCommit {
   /** Makes the whole WAL usable for jobs that reclaim space, if necessary by ending lists. */
   private afterFull(reclaimsSpace: boolean): void {
     this.fullUntil = performance.now() + FULL_PAUSE;
-    if (!this.reserve.restartWal() && reclaimsSpace) this.onLargeWal();
+    if (!this.reserve.restartWal() && reclaimsSpace) this.reserve.shrinkWal();
   }
 }

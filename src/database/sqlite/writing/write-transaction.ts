@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import type { Span } from '@opentelemetry/api';
 import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError } from '../../errors.js';
@@ -11,14 +10,10 @@ import { isFull, translated } from '../sqlite-errors.js';
 const OR_ROLLBACK = /\b(?:INSERT|UPDATE)\s+OR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
-const tooLong = (timeout: number): Error =>
-  new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
-
+/** A single statement needs no savepoint: SQLite undoes it as a whole. The time-out is in milliseconds. */
 interface WriteTransactionOptions {
   readonly reclaimsSpace: boolean;
-  /** Whether it runs one statement, which needs no savepoint: SQLite undoes it as a whole. */
   readonly isSingle: boolean;
-  /** Milliseconds that the transaction may last. */
   readonly timeout: number;
 }
 
@@ -43,11 +38,10 @@ export class WriteTransaction {
     private readonly options: WriteTransactionOptions,
     private readonly endSlot: () => void,
   ) {
-    const { isSingle, timeout } = options;
     this.isFirst = group.isFirst;
-    this.hasSavepoint = !this.isFirst && !isSingle;
+    this.hasSavepoint = !this.isFirst && !options.isSingle;
     if (this.hasSavepoint) connection.run('SAVEPOINT job');
-    this.timer = setTimeout(() => this.expire(tooLong(timeout)), timeout);
+    this.timer = setTimeout(() => this.expire(), options.timeout);
   }
 
   /** @throws SqliteError, or the error that ended the transaction early */
@@ -71,12 +65,16 @@ export class WriteTransaction {
     if (this.hasSavepoint) this.connection.run('RELEASE job');
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
-    return inSpan('commit', (span) => this.shareCommit(span));
+    return inSpan('commit', async (span) => {
+      const committed = this.group.committed(this.options.reclaimsSpace);
+      this.endSlot();
+      const transactions = await committed;
+      span?.setAttribute('commit.transactions', transactions);
+    });
   }
 
   /**
-   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
-   * only then may the caller act on it.
+   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk.
    * @throws the error of the commit of this data; then results of this transaction are invalid
    */
   rollback(): Promise<void> {
@@ -84,29 +82,20 @@ export class WriteTransaction {
     return this.settled;
   }
 
-  private shareCommit(span?: Span): Promise<void> {
-    return new Promise((resolve, fail) => {
-      const done = (size: number): void => {
-        span?.setAttribute('commit.transactions', size);
-        resolve();
-      };
-      this.group.add({ reclaimsSpace: this.options.reclaimsSpace, done, fail });
-      this.endSlot();
-    });
-  }
-
-  /** Logs the time-out, because a caller that has forgotten the transaction never gets its error. */
-  private expire(reason: Error): void {
-    new Logger('Database').warn(reason.message);
+  /** Also logs the time-out, because a caller that has forgotten the transaction never gets its error. */
+  private expire(): void {
+    const message = `The transaction took longer than ${this.options.timeout} ms and was rolled back`;
+    const reason = new DatabaseUnavailableError(message);
+    new Logger('Database').warn(message);
     this.undo(reason);
   }
 
   private undo(reason: Error, failure?: unknown): void {
     this.over = reason;
     clearTimeout(this.timer);
-    if (this.isFirst) this.group.abandon();
+    if (this.isFirst) this.group.failAll(reason);
     else if (this.hasSavepoint) this.undoSavepoint();
-    this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
+    this.settled = this.group.readsCommitted();
     // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
     if (failure !== undefined) this.group.afterFailure(failure, this.options.reclaimsSpace);

@@ -1,4 +1,3 @@
-import { TypeORMError } from 'typeorm';
 import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type ConnectionUsage, repeatAfter } from '../../engine.js';
@@ -19,7 +18,7 @@ export interface WriterLimits {
 
 /** A job that waits for its slot on the writing connection. */
 interface Job extends Waiter {
-  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
+  /** As in `TransactionOptions`. */
   readonly reclaimsSpace: boolean;
   /** Whether the job is a statement outside any transaction. */
   readonly autocommit?: boolean;
@@ -31,10 +30,8 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
 
 /**
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
- * together share a commit (`GroupCommit`).
- *
- * The commit comes when no job waits: immediately if the event loop has turned since the last commit, so a single job
- * does not wait, otherwise after it has looked for further requests (docs/adr/0025-group-commit.md).
+ * together share a commit (`GroupCommit`), which comes when no job waits: immediately if the event loop has turned since
+ * the last commit, otherwise after its next turn (docs/adr/0025-group-commit.md).
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
@@ -42,7 +39,8 @@ export class Writer {
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
   private busyRetries = 0;
-  private committing?: NodeJS.Immediate;
+  /** Set until the event loop has turned after the last commit. */
+  private turning?: NodeJS.Immediate;
   private closing = false;
   private onIdle?: () => void;
 
@@ -51,7 +49,6 @@ export class Writer {
     reserve: DiskReserve,
     private readonly file: DatabaseFile,
     private readonly limits: WriterLimits,
-    onLargeWal: () => void,
   ) {
     const { busyTimeout } = limits;
     this.queue = new WaitQueue(
@@ -63,22 +60,21 @@ export class Writer {
             : `No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`,
         ),
     );
-    this.group = new GroupCommit(connection, reserve, file, onLargeWal);
+    this.group = new GroupCommit(connection, reserve, file);
   }
 
-  /**
-   * Runs one statement as a transaction. Resolves when it is on disk.
-   * @throws {DatabaseUnavailableError} after the busy time-out
-   * @throws {DiskFullError} when there is no space left
-   * @throws SqliteError
-   */
+  /** Runs one statement as a transaction, with the errors of `transaction`, or a SqliteError. */
   run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
     const work = (transaction: WriteTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
     return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
   }
 
-  /** @param isSingle whether `work` runs one statement */
+  /**
+   * Runs `work` in a transaction. Resolves when it is on disk.
+   * @param isSingle whether `work` runs one statement
+   * @throws the errors of `begin` and `work`, or that of the commit
+   */
   async transaction<T>(
     work: (transaction: WriteTransaction) => T | Promise<T>,
     reclaimsSpace: boolean,
@@ -126,14 +122,9 @@ export class Writer {
    */
   autocommit(sql: string, parameters?: readonly unknown[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
-      // If it throws, `next` rejects or repeats the job.
       const run = (): void => {
         const result = this.connection.run(sql, parameters);
         this.file.check();
-        if (this.connection.inTransaction) {
-          this.connection.run('ROLLBACK');
-          throw new TypeORMError('A transaction is begun with startTransaction()');
-        }
         resolve(result);
       };
       this.enqueue({ reclaimsSpace: false, autocommit: true, run: inSameSpan(run), reject });
@@ -157,11 +148,21 @@ export class Writer {
       const job = this.queue.first;
       if (job === undefined) return this.commitSoon();
       if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
-        this.group.commit();
+        this.commit();
         continue;
       }
+      // The job stays in the queue until it has run, to be repeated when the file is locked.
       try {
-        this.start(job);
+        this.file.assertNotMoved();
+        // A failed ROLLBACK may have left a transaction.
+        if (!this.group.isOpen && this.connection.inTransaction) this.connection.run('ROLLBACK');
+        if (!job.autocommit) {
+          this.group.join(job.reclaimsSpace);
+          this.taken = true;
+        }
+        job.run();
+        this.queue.shift();
+        this.busyRetries = 0;
       } catch (error) {
         this.taken = false;
         if (isBusy(error)) return this.retryLater();
@@ -169,18 +170,6 @@ export class Writer {
         job.reject(translated(error));
       }
     }
-  }
-
-  /** Runs a job and removes it from the queue. If this throws, the job stays in the queue. */
-  private start(job: Job): void {
-    this.file.assertNotMoved();
-    if (!job.autocommit) {
-      this.group.join(job.reclaimsSpace);
-      this.taken = true;
-    }
-    job.run();
-    this.queue.shift();
-    this.busyRetries = 0;
   }
 
   private retryLater(): void {
@@ -192,12 +181,14 @@ export class Writer {
   }
 
   private commitSoon(): void {
-    if (!this.group.hasJustCommitted) this.group.commit();
-    if (!this.group.isOpen) return this.onIdle?.();
-    this.committing ??= setImmediate(() => {
-      this.committing = undefined;
-      if (this.taken) return;
-      this.group.commit();
+    if (this.group.isOpen && this.turning === undefined) this.commit();
+    if (!this.group.isOpen) this.onIdle?.();
+  }
+
+  private commit(): void {
+    this.group.commit();
+    this.turning ??= setImmediate(() => {
+      this.turning = undefined;
       this.next();
     });
   }
