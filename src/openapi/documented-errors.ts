@@ -17,10 +17,7 @@ export interface DescribedError {
   readonly headers: readonly HeaderName[];
 }
 
-/**
- * Describes an error status of an operation.
- * @param errors of this status as the service throws them, by their names in the document
- */
+/** @param errors of one status as the service throws them, by their names in the document */
 export function described(
   description: string,
   errors: Readonly<Record<string, Error>>,
@@ -31,10 +28,7 @@ export function described(
   return { status: Object.values(examples)[0]!.statusCode, description, examples, headers };
 }
 
-/**
- * Describes an error of a feature for the document.
- * @param error as the feature throws it, with values for an example
- */
+/** @param error as a feature throws it, with values for an example */
 export function describedError(error: ApiError, description: string): DescribedError {
   return described(description, { [error.errorCode]: error });
 }

@@ -26,10 +26,7 @@ const count = (description: string, example: number) => ({
 const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
 const ETAG_PATTERN = '^"[^"]+"$';
 
-/**
- * All response header fields, as components of the document.
- * @param resource for the paths in examples
- */
+/** All response header fields, as components of the document. @param resource for the paths in examples */
 export const headerComponents = (resource: string) => ({
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
