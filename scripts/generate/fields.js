@@ -2,11 +2,11 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
 
 /*
  * A field is a property of the resource, as source code for each place: `type` in TypeScript; `column` in SQL, with
- * `columnOptions` of TypeORM and `columnDefault`; `check`, an expression for `@Check` and the migration; `decorator` of
- * the resource kit with its `arguments`; `example` for the document, absent if the decorator has one. A decimal may have
- * `least`, its least value. An enum has `schema` and `valuesName`, the names of its constants, and `values`. A reference
- * has `reference` and `parent`: the plural name of the other resource, and what `knownResources` says of it. JSON has
- * `texts`, the properties of its DTO class.
+ * `columnOptions` of TypeORM and `columnDefault`; `check`, an expression for `@Check` and the migration, with
+ * `checkName`; `decorator` of the resource kit with its `arguments`; `example` for the document, absent if the decorator
+ * has one. A decimal may have `least`, its least value. An enum has `values`, and `schema` and `valuesName`, the names of
+ * its constants. A reference has `reference` and `parent`: the plural name of the other resource, and what
+ * `knownResources` says of it. JSON has `texts`, the properties of its DTO class.
  */
 
 /** A wrong argument. The message names it, the problem and an example. */
@@ -58,7 +58,8 @@ export function parseField(argument, resource) {
   try {
     if (typeof known.field !== 'function' && options !== '') throw new RangeError(`nothing comes behind ${kind}`);
     const ofKind = typeof known.field === 'function' ? known.field(name, options, resource) : known.field;
-    const field = { name, isOptional: optional !== '', isReadOnly: false, ...ofKind };
+    const checkName = `${resource.plural.replaceAll('-', '_')}_${name}`;
+    const field = { name, isOptional: optional !== '', isReadOnly: false, checkName, ...ofKind };
     if (initial === undefined) return field;
     const value = defaultOf(kind, initial, field);
     // TypeORM compares the default of a decimal as a number.

@@ -25,5 +25,3 @@ export function describeResource(parsed) {
     values: [constant(singular), ...enums.map(({ valuesName }) => valuesName), ...types].join(', '),
   };
 }
-
-export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}`;

@@ -1,8 +1,7 @@
 import { words } from '../names.js';
-import { checkOf } from '../resource.js';
 
 export function entity({ singular, plural, type: className, values, fields, unique, hasTimestamps, ids }) {
-  const checks = fields.flatMap(({ name, check }) => (check ? [`@Check('${checkOf(plural, name)}', ${check})`] : []));
+  const checks = fields.flatMap(({ check, checkName }) => (check ? [`@Check('${checkName}', ${check})`] : []));
   const indices = unique.map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
   const columns = fields.map(({ name, type, column, columnOptions, columnDefault, parent, isOptional }) => {
     const options = { ...columnOptions, ...(isOptional && { nullable: true }), default: columnDefault };

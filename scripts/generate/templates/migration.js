@@ -1,5 +1,3 @@
-import { checkOf } from '../resource.js';
-
 export function migration({ plural, all, fields, references, unique, hasTimestamps, ids }, timestamp) {
   const columns = fields.map(({ name, column: ofEntity, columnOptions, columnDefault, isOptional }) => {
     const column = ofEntity === 'simple-json' ? 'text' : ofEntity;
@@ -8,11 +6,11 @@ export function migration({ plural, all, fields, references, unique, hasTimestam
     const options = { type: column, ...columnOptions, ...(isOptional && { isNullable: true }), default: standard };
     return `${name}: ${JSON.stringify(options)}`;
   });
-  const checks = fields.flatMap(({ name, check, values }) => {
+  const checks = fields.flatMap(({ name, check, checkName, values }) => {
     if (check === undefined) return [];
     // A migration must never change, so it holds the values and not the constant.
     const fixed = values === undefined ? check : `isOneOf('${name}', ${JSON.stringify(values)})`;
-    return [`${checkOf(plural, name)}: ${fixed}`];
+    return [`${checkName}: ${fixed}`];
   });
   const parents = references.map(({ name, reference }) => `${name}: '${reference}'`);
   const options = [
