@@ -8,7 +8,8 @@ import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
 import { ArgumentError } from './generate/fields.js';
 import { withUsedImports } from './generate/imports.js';
-import { constant, pascal, words } from './generate/names.js';
+import { constant, words } from './generate/names.js';
+import { describeResource } from './generate/resource.js';
 import {
   knownResources,
   MODULES,
@@ -47,11 +48,11 @@ function filesOf(resource) {
 }
 
 /** The existing files that change, by their paths. */
-function changesOf({ singular, plural }) {
+function changesOf({ singular, plural, all }) {
   const read = (path) => readFileSync(join(ROOT, path), 'utf8');
   const setting = capacitySettingOf({ plural });
   return {
-    [MODULES]: withModule(read(MODULES), `${pascal(plural)}Module`, `./${plural}/${plural}.module.js`),
+    [MODULES]: withModule(read(MODULES), `${all}Module`, `./${plural}/${plural}.module.js`),
     [RESOURCES]: withResource(read(RESOURCES), constant(plural), `./${plural}/${singular}.resource.js`),
     [ENV_EXAMPLE]: withEntry(read(ENV_EXAMPLE), setting),
     [README]: withRow(read(README), setting),
@@ -72,7 +73,7 @@ const formatted = (files, tidy = (source) => source) =>
 
 async function generate(args) {
   const known = knownResources();
-  const resource = { ...parseArguments(args, known), known };
+  const resource = describeResource(parseArguments(args, known));
   const { plural } = resource;
   const ofTests = tableOfTests(plural);
   if (ofTests !== undefined) {

@@ -55,11 +55,8 @@ function kindOf(version) {
 }
 
 function unreleasedNotes() {
-  const notes =
-    read('CHANGELOG.md')
-      .split(UNRELEASED)[1]
-      ?.split(/^## \[/m)[0]
-      ?.trim() ?? '';
+  const [, rest = ''] = read('CHANGELOG.md').split(UNRELEASED);
+  const notes = rest.split(/^## \[/m)[0].trim();
   return /^- /m.test(notes) ? notes : fail('CHANGELOG.md has no line under "## [Unreleased]": say what is new.');
 }
 
@@ -79,17 +76,8 @@ async function breaksOfContract() {
 }
 
 /** SemVer: a break needs a major version, a feature a minor one. */
-function checkKind(kind, [needed, reason]) {
+function requireKind(needed, reason) {
   if (KINDS.indexOf(kind) < KINDS.indexOf(needed)) fail(`This is no ${kind} version but a ${needed} one: ${reason}`);
-}
-
-const kindByBreaks = (breaks) =>
-  breaks.length > 0 ? ['major', `the service breaks ${CONTRACT}:\n${breaks.join('\n')}`] : ['patch', ''];
-
-function kindByNotes(notes) {
-  if (/^### Removed$/m.test(notes)) return ['major', 'CHANGELOG.md has something under "Removed"'];
-  if (/^### Added$/m.test(notes)) return ['minor', 'CHANGELOG.md has something under "Added"'];
-  return ['patch', ''];
 }
 
 /** Writes the files of the release, commits and tags. On a failure, it restores the tree. */
@@ -116,9 +104,11 @@ const tag = `v${version}`;
 const kind = kindOf(version);
 checkTree(tag);
 const notes = unreleasedNotes();
-checkKind(kind, kindByNotes(notes));
+if (/^### Removed$/m.test(notes)) requireKind('major', 'CHANGELOG.md has something under "Removed"');
+if (/^### Added$/m.test(notes)) requireKind('minor', 'CHANGELOG.md has something under "Added"');
 buildIfChanged();
-checkKind(kind, kindByBreaks(await breaksOfContract()));
+const breaks = await breaksOfContract();
+if (breaks.length > 0) requireKind('major', `the service breaks ${CONTRACT}:\n${breaks.join('\n')}`);
 if (!values['dry-run']) writeRelease(version, tag, notes);
 const state = values['dry-run']
   ? 'would be released; nothing was changed'

@@ -74,9 +74,7 @@ export function parseArguments(args, known) {
   const parsed = properties.map((argument) => parseField(argument, { singular, plural, known }));
   requireDistinct(parsed, hasTimestamps ? ['createdat', 'updatedat'] : []);
   const unique = (values.unique ?? []).map((names) => namedFields(parsed, names, '--unique'));
-  const json = parsed.find(
-    ({ name, texts }) => texts !== undefined && unique.flat().some((each) => each.name === name),
-  );
+  const json = unique.flat().find(({ texts }) => texts !== undefined);
   if (json !== undefined)
     throw new ArgumentError(`--unique ${json.name}: JSON cannot be unique; for example --unique code`);
   const readOnly = (values['read-only'] ?? []).flatMap((names) => namedFields(parsed, names, '--read-only'));

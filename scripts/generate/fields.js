@@ -1,24 +1,12 @@
 import { constant, kebab, pascal, pluralOf, words } from './names.js';
 
-/**
- * A property of the resource, as source code for each place.
- * @typedef {object} Field
- * @property {string} name
- * @property {boolean} isOptional
- * @property {boolean} isReadOnly
- * @property {string | number | boolean} [initial] its default
- * @property {string} type in TypeScript
- * @property {string} column its type in SQL
- * @property {Record<string, number>} [columnOptions] of TypeORM
- * @property {string} [check] an expression for `@Check` and the migration
- * @property {string} decorator of the resource kit, for the DTO
- * @property {string[]} arguments of the decorator
- * @property {number} [least] of a decimal, its least value
- * @property {string} [example] for the document; absent if the decorator has one
- * @property {string} [schema] of an enum, the name of its constant
- * @property {string[]} [values] of an enum
- * @property {string} [reference] the resource that it refers to
- * @property {string[]} [texts] of JSON, the properties of its DTO class
+/*
+ * A field is a property of the resource, as source code for each place: `type` in TypeScript; `column` in SQL, with
+ * `columnOptions` of TypeORM and `columnDefault`; `check`, an expression for `@Check` and the migration, with
+ * `checkName`; `decorator` of the resource kit with its `arguments`; `example` for the document, absent if the decorator
+ * has one. A decimal may have `least`, its least value. An enum has `values`, and `schema` and `valuesName`, the names of
+ * its constants. A reference has `reference` and `parent`: the plural name of the other resource, and what
+ * `knownResources` says of it. JSON has `texts`, the properties of its DTO class.
  */
 
 /** A wrong argument. The message names it, the problem and an example. */
@@ -70,8 +58,12 @@ export function parseField(argument, resource) {
   try {
     if (typeof known.field !== 'function' && options !== '') throw new RangeError(`nothing comes behind ${kind}`);
     const ofKind = typeof known.field === 'function' ? known.field(name, options, resource) : known.field;
-    const field = { name, isOptional: optional !== '', isReadOnly: false, ...ofKind };
-    return initial === undefined ? field : { ...field, initial: defaultOf(kind, initial, field) };
+    const checkName = `${resource.plural.replaceAll('-', '_')}_${name}`;
+    const field = { name, isOptional: optional !== '', isReadOnly: false, checkName, ...ofKind };
+    if (initial === undefined) return field;
+    const value = defaultOf(kind, initial, field);
+    // TypeORM compares the default of a decimal as a number.
+    return { ...field, initial: value, columnDefault: kind === 'decimal' ? Number(value) : value };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return fail(error.message, known.example);
@@ -174,19 +166,19 @@ function enumeration(name, options, { singular }) {
   }
   if (values.length < 2 || new Set(values).size < values.length)
     throw new RangeError('it needs two values or more, each once');
+  const enumName = `${singular}-${kebab(name)}`;
+  const valuesName = constant(pluralOf(enumName));
   return {
-    type: pascal(`${singular}-${kebab(name)}`),
+    type: pascal(enumName),
     column: 'varchar',
-    check: `isOneOf('${name}', ${valuesOf(singular, name)})`,
-    schema: constant(`${singular}-${kebab(name)}`),
+    check: `isOneOf('${name}', ${valuesName})`,
+    schema: constant(enumName),
     decorator: 'EnumProperty',
-    arguments: [constant(`${singular}-${kebab(name)}`)],
+    arguments: [constant(enumName)],
     values,
+    valuesName,
   };
 }
-
-/** The constant with the values of an enum. */
-export const valuesOf = (singular, name) => constant(pluralOf(`${singular}-${kebab(name)}`));
 
 function reference(_name, options, { plural, known }) {
   if (options === plural)
@@ -201,6 +193,7 @@ function reference(_name, options, { plural, known }) {
     decorator: 'IdProperty',
     arguments: [],
     reference: options,
+    parent,
   };
 }
 

@@ -1,21 +1,14 @@
-/** Converts names to the forms of code, URLs and sentences. */
+/** Converts `giftCard` or `gift-card` to the forms of code, URLs and sentences, such as `gift-card`, `GIFT_CARD`. */
 
-/** Converts `giftCard` or `gift-card` to `gift-card`. */
 export const kebab = (name) => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 
-/** Converts `gift-card` or `giftCard` to `GiftCard`. */
-export const pascal = (name) => kebab(name).split('-').map(capitalized).join('');
+export const pascal = (name) => kebab(name).replaceAll(/(?:^|-)./g, (start) => start.at(-1).toUpperCase());
 
-/** Converts `gift-card` to `giftCard`. */
 export const camel = (name) => pascal(name).replace(/^./, (first) => first.toLowerCase());
 
-/** Converts `gift-card` or `giftCard` to `GIFT_CARD`. */
 export const constant = (name) => kebab(name).replaceAll('-', '_').toUpperCase();
 
-/** Converts `gift-card` or `giftCard` to `gift card`. */
 export const words = (name) => kebab(name).replaceAll('-', ' ');
-
-const capitalized = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** English plural endings, special ones first. `--singular` overrides them. */
 const SINGULARS = [
@@ -38,10 +31,7 @@ export function singularOf(plural) {
   return rule && !/(us|is|series|species|news)$/.test(plural) ? plural.replace(...rule) : undefined;
 }
 
-export function pluralOf(singular) {
-  const rule = PLURALS.find(([ending]) => ending.test(singular));
-  return rule === undefined ? singular : singular.replace(...rule);
-}
+export const pluralOf = (singular) => singular.replace(...PLURALS.find(([ending]) => ending.test(singular)));
 
 /** The name with its article: `an order`. */
 export const indefinite = (name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${words(name)}`;

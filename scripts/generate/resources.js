@@ -28,22 +28,17 @@ export function knownResources() {
 export function tableOfTests(plural) {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
   const creates = new RegExp(`createResourceTable\\(\\w+, '${plural}'`);
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => join('test', file))
-    .find((file) => creates.test(readFileSync(join(ROOT, file), 'utf8')));
+  const file = files.find(
+    (each) => each.endsWith('.ts') && creates.test(readFileSync(join(ROOT, 'test', each), 'utf8')),
+  );
+  return file && join('test', file);
 }
 
 /** The files that list the modules and the resources. */
 export const MODULES = 'src/app.module.ts';
 export const RESOURCES = 'src/features.ts';
 
-/**
- * Adds a module to `src/app.module.ts`.
- * @param moduleName such as `OrdersModule`
- * @param path of its file, as in an import
- * @throws {ArgumentError}
- */
+/** Adds a module such as `OrdersModule` to `src/app.module.ts`. @throws {ArgumentError} */
 export function withModule(source, moduleName, path) {
   const end = source.indexOf(']', source.indexOf('// features'));
   if (!source.includes('// features') || end < 0) {
@@ -55,9 +50,7 @@ export function withModule(source, moduleName, path) {
 }
 
 /**
- * Adds a resource to `src/features.ts`, after the resources to which it may refer.
- * @param name such as `ORDERS`
- * @param path of its file, as in an import
+ * Adds a resource such as `ORDERS` to `src/features.ts`, after the resources to which it may refer.
  * @throws {ArgumentError}
  */
 export function withResource(source, name, path) {
@@ -66,11 +59,8 @@ export function withResource(source, name, path) {
     throw new ArgumentError(`${RESOURCES} has no "RESOURCES: readonly Resource[] = [...]"; add it, with COOKIES`);
   }
   const separator = /(^|,)\s*$/.test(list) ? '' : ', ';
-  return withImport(
-    source.replace(before, () => `${before}${separator}${name}`),
-    name,
-    path,
-  );
+  const extended = source.replace(before, () => `${before}${separator}${name}`);
+  return withImport(extended, name, path);
 }
 
 /** Adds an import to a source, sorted by path. */

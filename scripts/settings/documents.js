@@ -1,11 +1,6 @@
 /**
- * Texts about the settings for `.env.example` and the README.
- * @typedef {object} Setting
- * @property {string} name
- * @property {string} about
- * @property {string} [example]
- * @property {string} [default]
- * @property {boolean} [file] whether `<NAME>_FILE` may name a file that holds the value
+ * Texts about the settings for `.env.example` and the README. A setting has `name`, `about`, `example` or `default`, and
+ * `file`: whether `<NAME>_FILE` may name a file that holds the value.
  */
 
 export const ENV_EXAMPLE = '.env.example';
@@ -13,7 +8,6 @@ export const README = 'README.md';
 
 const HEAD = '# Every variable of the service with its default. In development a copy named .env is read.\n';
 
-/** The content of `.env.example`. */
 export const envExample = (settings) => settings.reduce(withEntry, HEAD);
 
 /** `.env.example` with an additional setting. */
@@ -28,19 +22,14 @@ export function withEntry(source, { name, about, example, default: value, file }
 /** The table of settings: head, line and rows. */
 const TABLE = /^(\| variable .*\n\|[ |-]*\n)(?:\|.*\n)*/m;
 
-/**
- * The README with a table of these settings, not yet formatted.
- * @throws {Error} if it has no such table
- */
+/** The README with a table of these settings, not yet formatted. @throws {Error} if it has no such table */
 export function withTable(source, settings) {
   if (!TABLE.test(source))
     throw new Error(`${README} has no table that begins with "| variable | default | what it is |"`);
   return source.replace(TABLE, (_table, head) => head + settings.map(row).join(''));
 }
 
-/**
- * The README with an additional row; unchanged if it has no such table. @param {string} source @param {Setting} setting
- */
+/** The README with an additional row; unchanged if it has no such table. */
 export function withRow(source, setting) {
   return source.replace(TABLE, (table) => table + row(setting));
 }

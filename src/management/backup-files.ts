@@ -21,10 +21,7 @@ function backupTime(name: string): number | undefined {
   return !Number.isNaN(time) && backupName(time) === name.replace(/\.gz$/, '') ? time : undefined;
 }
 
-/**
- * The backups in a folder, newest first. Other files are left out.
- * @throws SystemError
- */
+/** The backups in a folder, newest first, without other files. @throws SystemError */
 export async function backupsIn(folder: string): Promise<BackupFile[]> {
   const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
   const timed = files.map(({ name }) => ({ name, time: backupTime(name) }));
@@ -33,8 +30,7 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
 }
 
 /**
- * The newest backups in a folder with their sizes in bytes, newest first. A name with a future time, left by a clock
- * that was set back, does not count.
+ * The newest backups with their sizes in bytes. A name with a future time, left by a clock set back, does not count.
  * @throws SystemError
  */
 export async function newestBackups(folder: string, most: number) {

@@ -20,10 +20,7 @@ import { newestBackups } from './backup-files.js';
 import { sharedReading } from './database-timeout.js';
 import { Metrics } from './metrics.js';
 
-/**
- * Metrics of the database: statements, errors of the engine, batches, connections and, with SQLite, the size of its
- * files and its last backup.
- */
+/** Metrics of statements, batches, connections and errors of the engine, and of SQLite's files and its last backup. */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly subscriptions = new Map<Channel, ChannelListener>();
@@ -96,10 +93,7 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
   }
 }
 
-/**
- * Adds gauges of the files of SQLite, and of time and size of the last backup in a folder. Both are 0 if there is none,
- * or if the folder cannot be read. All workers have the same values.
- */
+/** Without a backup, or if its folder cannot be read, time and size are 0. All workers have the same values. */
 function measureFiles(registry: Registry, path: string, backupFolder: string | undefined): void {
   const gauge = (name: string, help: string, read: () => Promise<number>) =>
     addGauge(registry, { name, help, aggregator: 'first' }, read);

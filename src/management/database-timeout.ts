@@ -10,10 +10,7 @@ export function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
   return Promise.race([promise, half().then(half)]);
 }
 
-/**
- * Shares one reading among concurrent callers, so that a database or a network drive that does not respond gets only
- * one. Each caller waits as in `withinTimeout`.
- */
+/** Shares a reading among concurrent callers, who wait as in `withinTimeout`: a silent database or drive gets only one. */
 export function sharedReading<T>(read: () => Promise<T>, late: T): () => Promise<T> {
   let reading: Promise<T> | undefined;
   return () => {

@@ -6,12 +6,8 @@ import { addGauge } from './add-gauge.js';
 /** Buckets in seconds, from a cached response to a long list. */
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/**
- * Measures the requests and connections of a server.
- * @param isTraced whether the durations have the trace of a request as exemplar
- */
+/** @param isTraced whether the durations have the trace of a request as exemplar */
 export function measureConnections(registry: Registry, connections: Connections, isTraced: boolean): void {
-  const registers = [registry];
   const { requests } = connections;
   const gauge = (name: string, help: string, value: () => number) => addGauge(registry, { name, help }, value);
   const durations: Histogram = new Histogram({
@@ -49,7 +45,7 @@ export function measureConnections(registry: Registry, connections: Connections,
     name: 'http_connections_cut_total',
     help: 'Connections that the service has closed, by reason: stalled, overload, too many connections',
     labelNames: ['reason'],
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       for (const [reason, count] of connections.cuts) this.inc({ reason }, count);

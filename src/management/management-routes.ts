@@ -33,7 +33,7 @@ export interface Managed {
   metrics(): Promise<Registry>;
 }
 
-/** The server of the management port, which is separate so that health and metrics are not published with the API. */
+/** The port is separate, so that health and metrics are not published with the API. */
 export function createManagementServer(
   { http, metricsToken, tracesEndpoint }: Config,
   managed: Managed,
@@ -78,17 +78,13 @@ export function createManagementServer(
   return server;
 }
 
-/**
- * All metrics in the format OpenMetrics, which has exemplars. The metrics are copied to another registry, because this
- * format needs names of counters without `_total`.
- */
+/** All metrics in the format OpenMetrics, which has exemplars. prom-client renames the counters of such a registry. */
 async function openMetrics(registry: Registry): Promise<string> {
   const copies = new Registry<RegistryContentType>();
   copies.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   for (const metric of await registry.getMetricsAsJSON()) {
-    const isCounter = String(metric.type) === 'counter';
-    const copy = { ...metric, name: isCounter ? metric.name.replace(/_total$/, '') : metric.name };
-    copies.registerMetric({ ...copy, get: () => Promise.resolve(copy) } as unknown as Metric);
+    const copy = { ...metric, get: (): unknown => copy };
+    copies.registerMetric(copy as unknown as Metric);
   }
   return copies.metrics();
 }

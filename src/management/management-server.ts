@@ -6,10 +6,7 @@ import { Health } from './health.js';
 import { createManagementServer } from './management-routes.js';
 import { Metrics } from './metrics.js';
 
-/**
- * The management port of a single process; with workers, the primary has it. It opens before the API port and closes
- * after it, so that `/health/ready` responds while the service stops.
- */
+/** The port opens before the API port and closes after it: `/health/ready` responds while a single process stops. */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly server?: FastifyInstance;

@@ -9,13 +9,11 @@ export interface ReportedResource {
   readonly resource: string;
   /** The name for people: `gift cards`. */
   readonly text: string;
-  /** Largest number of records. */
   readonly capacity: number;
   /** Whether its changes are in the audit trail. */
   readonly audited: boolean;
   /** Whether the last read found the `storage` row. */
   readonly hasRow: boolean;
-  /** The number of records that `source` sees. */
   usage(source: Sql): Promise<{ readonly count: number }>;
 }
 

@@ -1,17 +1,28 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
+import { type Access, ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
 import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
 import { CLOSED } from './closed.decorator.js';
 
-type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
-type ResponseObject = OperationObject['responses'][string];
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+/** What this file reads and changes in an operation. `@nestjs/swagger` writes no reference in place of its parts. */
+interface Operation {
+  [LIMIT_EXTENSION]?: number;
+  [ACCESS_EXTENSION]?: Access;
+  security?: object[];
+  requestBody?: { description?: string; content: Record<string, { schema?: { $ref?: string } }> };
+  responses: Record<string, Response>;
+}
+
+interface Response {
+  description: string;
+  headers?: Record<string, { $ref?: string }>;
+  content?: Record<string, { examples?: Record<string, object> }>;
+}
 
 interface Node {
   [key: string]: unknown;
 }
-
-const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const;
 
 /** Extension of an enum in a list parameter with the name of its schema, until `completeDocument` replaces it. */
 export const ENUM_NAME = 'x-enum-name';
@@ -19,19 +30,13 @@ export const ENUM_NAME = 'x-enum-name';
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
 export function completeDocument(document: OpenAPIObject): void {
   const schemas: Schemas = document.components?.schemas ?? {};
-  replaceIn(document as unknown as Node, unwrapped);
-  replaceIn(document.paths, (node) => enumReference(node, schemas));
-  closeSchemas(document, schemas);
-  for (const { method, operation } of operationsOf(document)) {
+  replaceIn(document as unknown as Node, (node) => unwrapped(node) ?? enumReference(node, schemas));
+  const operations = Object.values(document.paths).flatMap((item) => Object.entries(item as Record<string, Operation>));
+  closeSchemas(operations, schemas);
+  for (const [method, operation] of operations) {
     describeBodyLimit(operation);
     describeAccess(method, operation);
   }
-}
-
-function operationsOf({ paths }: OpenAPIObject): { method: string; operation: OperationObject }[] {
-  return Object.values(paths).flatMap((item) =>
-    METHODS.flatMap((method) => (item[method] === undefined ? [] : [{ method, operation: item[method] }])),
-  );
 }
 
 /** Replaces each object in a tree for which `replacementOf` returns another object. */
@@ -69,62 +74,46 @@ function enumReference(node: Node, schemas: Schemas): Node | undefined {
  * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with
  * `ApiClosed`. Other schemas stay open, so that a later version can add properties.
  */
-function closeSchemas(document: OpenAPIObject, schemas: Schemas): void {
-  for (const name of bodyNames(document)) close(schemas[name]);
-  for (const schema of Object.values(schemas)) {
-    if (!(CLOSED in schema)) continue;
-    close(schema);
-    delete schema[CLOSED];
+function closeSchemas(operations: readonly [string, Operation][], schemas: Schemas): void {
+  const bodies = operations.flatMap(([, { requestBody }]) =>
+    Object.values(requestBody?.content ?? {}).map(({ schema }) => schema?.$ref),
+  );
+  for (const [name, schema] of Object.entries(schemas)) {
+    const isClosed = CLOSED in schema || bodies.includes(`#/components/schemas/${name}`);
+    if (isClosed && 'type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
+    delete (schema as Node)[CLOSED];
   }
-}
-
-function close(schema: Schemas[string] | undefined): void {
-  if (schema !== undefined && 'type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
-}
-
-function bodyNames(document: OpenAPIObject): string[] {
-  return operationsOf(document).flatMap(({ operation: { requestBody } }) => {
-    if (requestBody === undefined || '$ref' in requestBody) return [];
-    return Object.values(requestBody.content).flatMap(({ schema }) => {
-      return schema !== undefined && '$ref' in schema ? [schema.$ref.slice('#/components/schemas/'.length)] : [];
-    });
-  });
 }
 
 /** Writes the limit of `@AcceptsBody()` into the descriptions of the body and of the 413. */
-function describeBodyLimit(operation: OperationObject): void {
-  const limit = (operation as unknown as Node)[LIMIT_EXTENSION];
-  if (typeof limit !== 'number') return;
+function describeBodyLimit({ [LIMIT_EXTENSION]: limit, requestBody, responses }: Operation): void {
+  if (limit === undefined) return;
   const length = lengthOf(limit);
-  const { requestBody, responses } = operation;
-  if (requestBody !== undefined && 'content' in requestBody) requestBody.description = `At most ${length}.`;
+  if (requestBody !== undefined) requestBody.description = `At most ${length}.`;
   const standard = responses['413'] ?? { description: `The body is larger than ${lengthOf(BODY_LIMIT)}` };
   const text = JSON.stringify(standard).replaceAll(lengthOf(BODY_LIMIT), length);
-  responses['413'] = JSON.parse(text) as ResponseObject;
+  responses['413'] = JSON.parse(text) as Response;
 }
 
-/** Writes the rule of `@Scopes()` or `@Public()` as the security of an operation. */
-function describeAccess(method: string, operation: OperationObject): void {
-  const node = operation as unknown as Node;
-  const { [ACCESS_EXTENSION]: access } = node;
-  delete node[ACCESS_EXTENSION];
-  if (access === 'public') describePublic(method, operation);
-  else if (access !== undefined) operation.security = [{ bearer: [] }];
-}
-
-/** Describes a public operation. Only a GET checks a token that is sent; shared caches may store its success. */
-function describePublic(method: string, operation: OperationObject): void {
-  operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
-  delete operation.responses['403'];
-  const unauthorized = operation.responses['401'];
-  if (unauthorized !== undefined && 'content' in unauthorized) {
-    delete unauthorized.content?.['application/json']?.examples?.['absent'];
+/**
+ * Writes the rule of `@Scopes()` or `@Public()` as the security of an operation. Only a public GET checks a token that
+ * is sent; shared caches may store its success.
+ */
+function describeAccess(method: string, operation: Operation): void {
+  const { [ACCESS_EXTENSION]: access, responses } = operation;
+  delete operation[ACCESS_EXTENSION];
+  if (access === undefined) return;
+  const bearer = { bearer: [] };
+  if (access !== 'public') {
+    operation.security = [bearer];
+    return;
   }
-  for (const response of Object.values(operation.responses)) {
-    if (response === undefined || '$ref' in response) continue;
-    const { Vary: vary } = response.headers ?? {};
-    if (vary === undefined || !('$ref' in vary) || vary.$ref !== '#/components/headers/Vary') continue;
-    delete response.headers!['Vary'];
-    response.headers!['Cache-Control'] = { $ref: '#/components/headers/Public-Cache-Control' };
+  operation.security = method === 'get' ? [{}, bearer] : [{}];
+  delete responses['403'];
+  delete responses['401']?.content?.['application/json']?.examples?.['absent'];
+  for (const { headers } of Object.values(responses)) {
+    if (headers?.['Vary']?.$ref !== '#/components/headers/Vary') continue;
+    delete headers['Vary'];
+    headers['Cache-Control'] = { $ref: '#/components/headers/Public-Cache-Control' };
   }
 }

@@ -43,7 +43,6 @@ const standardSchemaConverter: SwaggerDocumentOptions['standardSchemaConverter']
   }
 };
 
-/** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
   const resources = app.get(ReportedResources, { strict: false }).all;
   const builder = new DocumentBuilder()

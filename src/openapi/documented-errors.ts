@@ -17,10 +17,7 @@ export interface DescribedError {
   readonly headers: readonly HeaderName[];
 }
 
-/**
- * Describes an error status of an operation.
- * @param errors of this status as the service throws them, by their names in the document
- */
+/** @param errors of one status as the service throws them, by their names in the document */
 export function described(
   description: string,
   errors: Readonly<Record<string, Error>>,
@@ -31,18 +28,17 @@ export function described(
   return { status: Object.values(examples)[0]!.statusCode, description, examples, headers };
 }
 
-/**
- * Describes an error of a feature for the document.
- * @param error as the feature throws it, with values for an example
- */
+/** @param error as a feature throws it, with values for an example */
 export function describedError(error: ApiError, description: string): DescribedError {
   return described(description, { [error.errorCode]: error });
 }
 
 /** Documents the errors of an operation, including the errors of all operations with a token. */
 export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
-  const all = mergedByStatus([...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS]);
-  return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));
+  const all = [...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS];
+  const statuses = new Set(all.map(({ status }) => status));
+  const responses = [...statuses].map((status) => responseTo(all.filter((error) => error.status === status)));
+  return applyDecorators(ApiExtraModels(ErrorDto), ...responses);
 }
 
 function commonErrors(scope: string): readonly DescribedError[] {
@@ -72,47 +68,27 @@ function commonErrors(scope: string): readonly DescribedError[] {
 
 /** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  described(standardError(400).message, {
-    http: standardError(400),
-    host: invalidHost(),
-  }),
+  described(standardError(400).message, { http: standardError(400), host: invalidHost() }),
   described(standardError(408).message, { late: standardError(408) }),
   described(`The body is larger than ${lengthOf(BODY_LIMIT)}`, { large: standardError(413) }),
   described('The Expect header is not 100-continue', { expectation: standardError(417) }),
-  described('The header fields are too large, or too many', {
-    size: standardError(431),
-    number: tooManyFields(),
-  }),
+  described('The header fields are too large, or too many', { size: standardError(431), number: tooManyFields() }),
   described('The Transfer-Encoding is not chunked', { coding: standardError(501) }),
   described('The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: standardError(505) }),
 ];
 
-/** Merges errors with the same status, since a document has one response for each. */
-function mergedByStatus(errors: readonly DescribedError[]): DescribedError[] {
-  const merged = new Map<number, DescribedError>();
-  for (const error of errors) {
-    const other = merged.get(error.status);
-    const both = other && {
-      status: error.status,
-      description: `${other.description}. ${error.description}`,
-      examples: { ...other.examples, ...error.examples },
-      headers: [...other.headers, ...error.headers],
-    };
-    merged.set(error.status, both ?? error);
-  }
-  return [...merged.values()];
-}
-
-function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {
-  const bodies = Object.entries(examples).map(([name, value]) => [name, { summary: value.message, value }]);
+/** Describes the response for all errors of one status, because a document has one response for each status. */
+function responseTo(errors: readonly DescribedError[]): MethodDecorator & ClassDecorator {
+  const bodies = errors.flatMap(({ examples }) => Object.entries(examples));
+  const examples = bodies.map(([name, value]) => [name, { summary: value.message, value }]);
   return ApiResponse({
-    status,
-    description,
-    headers: errorHeaders(headers),
+    status: errors[0]!.status,
+    description: errors.map(({ description }) => description).join('. '),
+    headers: errorHeaders(errors.flatMap(({ headers }) => headers)),
     content: {
       'application/json': {
         schema: { $ref: getSchemaPath(ErrorDto) },
-        examples: Object.fromEntries(bodies) as Record<string, object>,
+        examples: Object.fromEntries(examples) as Record<string, object>,
       },
     },
   });

@@ -5,9 +5,6 @@ import { SERVICE_NAME } from '../config/service-name.js';
 /** The example of a request id in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
-/** Schema of a number of seconds or records. */
-const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
-
 const text = (description: string, example: string, pattern?: string) => ({
   description,
   required: true,
@@ -15,17 +12,21 @@ const text = (description: string, example: string, pattern?: string) => ({
   example,
 });
 
-const count = (description: string, example: number) => ({ description, required: true, schema: COUNT, example });
+/** A text that some responses lack. */
+const optional = (...field: Parameters<typeof text>) => ({ ...text(...field), required: false });
 
-const optional = <Header extends object>(header: Header) => ({ ...header, required: false });
+/** Seconds or records, which some responses lack. */
+const count = (description: string, example: number) => ({
+  description,
+  required: false,
+  schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  example,
+});
 
 const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
 const ETAG_PATTERN = '^"[^"]+"$';
 
-/**
- * All response header fields, as components of the document.
- * @param resource for the paths in examples
- */
+/** All response header fields, as components of the document. @param resource for the paths in examples */
 export const headerComponents = (resource: string) => ({
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
@@ -33,36 +34,29 @@ export const headerComponents = (resource: string) => ({
   'Public-Cache-Control': text('To be revalidated with the ETag before each use', 'public, no-cache'),
   Vary: text('Each bearer of a token has responses of its own', 'Authorization'),
   'Error-Cache-Control': text('Errors are not kept', 'no-store'),
-  'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),
+  'Error-Vary': optional('Absent while no token has been accepted', 'Authorization'),
   ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
   Location: text('The new record', `/${resource}/1`),
-  'Idempotency-Replayed': optional(
-    text('The response to an earlier request with this Idempotency-Key', 'true', '^true$'),
-  ),
+  'Idempotency-Replayed': optional('The response to an earlier request with this Idempotency-Key', 'true', '^true$'),
   Link: optional(
-    text(
-      'The next page; absent on the last one (RFC 8288)',
-      `</${resource}?limit=100&after=100>; rel="next"`,
-      '^<[^>]+>; rel="next"$',
-    ),
+    'The next page; absent on the last one (RFC 8288)',
+    `</${resource}?limit=100&after=100>; rel="next"`,
+    '^<[^>]+>; rel="next"$',
   ),
-  'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
+  'X-Total-Count': count('How many records are stored; absent on a filtered list', 17),
   'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', `Bearer realm="${SERVICE_NAME}"`),
-  'Retry-After': optional(
-    count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN, if there was no Idempotency-Key', 1),
+  'Retry-After': count(
+    'Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN, if there was no Idempotency-Key',
+    1,
   ),
   'RateLimit-Policy': optional(
-    text(
-      'The limits that hold for this request, each with its quota and window in seconds',
-      '"subject-read";q=600;w=60',
-    ),
+    'The limits that hold for this request, each with its quota and window in seconds',
+    '"subject-read";q=600;w=60',
   ),
-  RateLimit: optional(
-    text('What is left of each limit, and the seconds until it is renewed', '"subject-read";r=599;t=42'),
-  ),
-  Accept: optional(text('The media type that is accepted', 'application/json')),
-  'Accept-Patch': optional(text('The media types that are accepted', 'application/json, application/merge-patch+json')),
-  'Accept-Encoding': optional(text('Bodies come without a coding', 'identity')),
+  RateLimit: optional('What is left of each limit, and the seconds until it is renewed', '"subject-read";r=599;t=42'),
+  Accept: optional('The media type that is accepted', 'application/json'),
+  'Accept-Patch': optional('The media types that are accepted', 'application/json, application/merge-patch+json'),
+  'Accept-Encoding': optional('Bodies come without a coding', 'identity'),
 });
 
 export type HeaderName = keyof ReturnType<typeof headerComponents>;
@@ -77,7 +71,6 @@ export function headers(...names: HeaderName[]) {
   return named(['X-Request-Id', 'X-Content-Type-Options', 'Cache-Control', 'Vary', ...RATE_LIMITS, ...names]);
 }
 
-/** The header fields of an error. */
 export function errorHeaders(names: readonly HeaderName[]) {
   return {
     ...named(['X-Request-Id', 'X-Content-Type-Options', ...RATE_LIMITS, ...names]),
@@ -93,21 +86,18 @@ const FIELD = { type: 'string', maxLength: 16_384 } as const;
 const condition = (name: string, description: string) =>
   ApiHeader({ name, required: false, description, schema: FIELD });
 
-/** Documents the preconditions of a GET. */
 export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
   applyDecorators(
     condition('If-Match', 'Respond with 412 when none of these is still the ETag'),
     condition('If-None-Match', 'Respond with 304 when one of these is still the ETag'),
   );
 
-/** Documents the preconditions of a write. */
 export const ApiWriteConditions = (): MethodDecorator & ClassDecorator =>
   applyDecorators(
     condition('If-Match', 'Change the record only when one of these is still its ETag, else 412'),
     condition('If-None-Match', 'Change the record only when none of these is its ETag, else 412'),
   );
 
-/** Documents the `Idempotency-Key` of a POST. */
 export const ApiIdempotencyKey = (): MethodDecorator & ClassDecorator =>
   ApiHeader({
     name: 'Idempotency-Key',
@@ -118,7 +108,6 @@ export const ApiIdempotencyKey = (): MethodDecorator & ClassDecorator =>
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   });
 
-/** The optional header `X-Request-Id` of every request. */
 export const REQUEST_ID_PARAMETER = {
   name: 'X-Request-Id',
   in: 'header',

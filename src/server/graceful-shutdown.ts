@@ -24,9 +24,7 @@ interface ShutdownSteps {
 }
 
 /**
- * Stops the process on a signal with exit code 0, and after an uncaught error with 1, in order: `/health/ready` fails;
- * after a delay for load balancers the port closes; running requests finish or are cut off after the time-out; the
- * modules and the database close.
+ * Stops the process on a signal with exit code 0, and after an uncaught error with 1. docs/architecture.md has the steps.
  * @param steps of a worker
  */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {

@@ -34,7 +34,6 @@ export class Primary {
   private replacing: Promise<void> = Promise.resolve();
   /** Workers in a row that ended before they served. */
   private failures = 0;
-  /** Set while a replacement waits for its pause. */
   private restart?: NodeJS.Timeout;
 
   constructor(private readonly config: Config) {

@@ -7,10 +7,7 @@ export class Shutdown {
   hasBegun = false;
   exitCode = 0;
 
-  /**
-   * @param timeout milliseconds that `stop` may take
-   * @param logger logs the begin and the end
-   */
+  /** @param timeout milliseconds that `stop` may take */
   constructor(
     private readonly stop: () => Promise<unknown>,
     private readonly timeout: number,

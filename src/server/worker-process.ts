@@ -62,7 +62,6 @@ export class WorkerChannel {
   }
 }
 
-/** A worker, as the primary sees it. */
 export class WorkerProcess {
   private readonly worker = cluster.fork();
   readonly process = this.worker.process;
@@ -77,9 +76,7 @@ export class WorkerProcess {
     this.process.once(this.isMade ? 'close' : 'error', () => resolve(false));
   });
   hasServed = false;
-  /** Whether the worker serves now. */
   isServing = false;
-  /** Whether the primary has asked the worker to stop. */
   isStopping = false;
   /** The last report of the worker. */
   metrics: MetricValues[] = [];

@@ -47,7 +47,6 @@ export class WorkersManagement implements Managed {
     return sumOf([...this.endedCounts, ...[...this.workers].flatMap(({ metrics }) => metrics), ...own]);
   }
 
-  /** Adds the counters of a worker that has ended. */
   keepCounts({ metrics }: WorkerProcess): void {
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
     this.endedCounts = valuesOf(sumOf([...this.endedCounts, ...counts]));
@@ -77,5 +76,4 @@ function sumOf(metrics: readonly MetricValues[]): Registry {
   return sums;
 }
 
-/** The metrics of a sum, which have their values as properties. */
 const valuesOf = (sums: Registry) => sums.getMetricsAsArray() as unknown as MetricValues[];

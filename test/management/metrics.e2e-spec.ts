@@ -24,14 +24,6 @@ import { until } from '../support/until.js';
 const COUNT = 'http_request_duration_seconds_count';
 const SUM = 'http_request_duration_seconds_sum';
 
-let databases = 0;
-
-/** `DATABASE_URL` of an empty database; absent for SQLite, where each test service makes its own file. */
-async function databaseOn(engine: EngineName): Promise<{ DATABASE_URL?: string }> {
-  if (engine === 'sqlite') return {};
-  return { DATABASE_URL: await createDatabase(`metrics_${process.pid}_${++databases}`) };
-}
-
 /** A statement that keeps the engine busy for more than 100 ms. */
 const SLOW: Readonly<Record<EngineName, string>> = {
   sqlite: 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT count(*) FROM n',
@@ -63,7 +55,8 @@ describeEngines('GET /metrics', (engine) => {
   let client: Client;
 
   beforeAll(async () => {
-    service = await startService({ COOKIES_CAPACITY: '3', ...(await databaseOn(engine)) });
+    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`metrics_${process.pid}`) };
+    service = await startService({ COOKIES_CAPACITY: '3', ...url });
     client = await Client.of(service);
     await client.post(COOKIE);
   });

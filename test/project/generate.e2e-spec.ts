@@ -32,7 +32,6 @@ describe('npm run generate', () => {
 
   it.each<[words: string, message: string]>([
     ['', '"": only "resource" can be made; for example npm run generate -- resource orders'],
-    ['module jars', '"module": only "resource" can be made'],
     ['resource', 'the name of the resource is missing'],
     ['resource jars', 'a resource needs a property'],
     ['resource order a:bool', '"order" is no plural; for example resource orders, one of which is "order"'],

@@ -1,5 +1,4 @@
-import { camel, constant, pascal } from '../names.js';
-import { hasOwnState, referencesOf, writableOf } from '../resource.js';
+import { camel } from '../names.js';
 
 /** Default values of properties, as entries of an object literal. */
 const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.stringify(initial ?? null)}`);
@@ -8,23 +7,20 @@ const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.
 const bodyOver = (values) => (values.length === 0 ? 'body' : `{ ${[...values, '...body'].join(', ')} }`);
 
 export function controller(resource) {
-  const { singular, plural, fields, unique, ids } = resource;
-  const [name, type, all] = [constant(singular), pascal(singular), pascal(plural)];
+  const { singular, plural, name, type, all, fields, writable, references, unique, ids, hasOwnState } = resource;
   const recordId = ids === 'uuid' ? `@RecordId(${name}) id: string` : '@RecordId() id: number';
   const variable = camel(plural);
   const described = [
-    ...referencesOf(fields).map((field) => `missingReference('${field.name}')`),
+    ...references.map((field) => `missingReference('${field.name}')`),
     ...unique.map((names) => `alreadyExists(${names.map((each) => `'${each}'`).join(', ')})`),
   ];
   const errors = described.length === 0 ? '' : ', errors';
-  const withDefault = fields.filter(({ initial }) => initial !== undefined);
-  const defaults = writableOf(fields)
-    .filter(({ isOptional }) => isOptional)
-    .concat(writableOf(withDefault));
+  const withDefault = (among) => among.filter(({ initial }) => initial !== undefined);
+  const defaults = [...writable.filter(({ isOptional }) => isOptional), ...withDefault(writable)];
   const spread = defaults.length > 0 ? ['...DEFAULTS'] : [];
   const initial = [
-    ...(writableOf(withDefault).length > 0 ? spread : []),
-    ...valuesOf(withDefault.filter(({ isReadOnly }) => isReadOnly)),
+    ...(withDefault(writable).length > 0 ? spread : []),
+    ...valuesOf(withDefault(fields).filter(({ isReadOnly }) => isReadOnly)),
   ];
   const replace = `await this.${variable}.records.update(id, ${bodyOver(spread)}, exchange.preconditions)`;
   return `
@@ -76,7 +72,7 @@ export function controller(resource) {
       @Scopes('${plural}:write')
       @ApiReplace(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
       async replace(${recordId}, @Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
-        return ${hasOwnState(resource) ? `(${replace}).record` : `exchange.changed(${replace})`};
+        return ${hasOwnState ? `(${replace}).record` : `exchange.changed(${replace})`};
       }
 
       @Patch(':id')

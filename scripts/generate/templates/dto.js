@@ -1,24 +1,18 @@
-import { valuesOf } from '../fields.js';
-import { constant, indefinite, pascal, words } from '../names.js';
-import { enumsOf, jsonOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
+import { indefinite, words } from '../names.js';
 
-export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
-  const type = pascal(singular);
-  const enums = enumsOf(fields).map(({ name, type, schema }) => {
-    return `const ${schema} = { enum: ${valuesOf(singular, name)}, enumName: '${type}' } as const;`;
+export function dto(resource) {
+  const { singular, type, all, fields, enums, json, references, writable, values } = resource;
+  const schemas = enums.map(
+    (field) => `const ${field.schema} = { enum: ${field.valuesName}, enumName: '${field.type}' } as const;`,
+  );
+  const filters = [...enums, ...references].map(({ name, type, schema, parent }) => {
+    const description = `'Only those of this ${words(parent?.entity ?? name)}; repeat it for "or".'`;
+    const ids = parent?.ids === 'uuid' ? ', UUID_IDS' : '';
+    const decorator =
+      schema === undefined ? `@IdFilter(${description}${ids})` : `@EnumFilter(${schema}, ${description})`;
+    return `${decorator}\n${name}?: ${type}[];`;
   });
-  const filters = [
-    ...enumsOf(fields).map(({ name, type, schema }) => [
-      `@EnumFilter(${schema}, 'Only those of this ${words(name)}; repeat it for "or".')`,
-      `${name}?: ${type}[];`,
-    ]),
-    ...referencesOf(fields).map((field) => {
-      const { name, type, reference = '' } = field;
-      const description = `'Only those of this ${words(known.get(reference)?.entity ?? reference)}; repeat it for "or".'`;
-      return [`@IdFilter(${description}${refersToUuid(field) ? ', UUID_IDS' : ''})`, `${name}?: ${type}[];`];
-    }),
-  ];
-  const nested = jsonOf(fields).map(({ name, type, texts = [] }) => {
+  const nested = json.map(({ name, type, texts }) => {
     const properties = texts.map(
       (text) => `@TextProperty(1, 100, { example: 'Some ${words(text)}' })\n${text}!: string;`,
     );
@@ -26,7 +20,8 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
     return `${about}\n@ApiClosed()\nexport class ${type}Dto implements ${type} {\n${properties.join('\n\n')}\n}`;
   });
   const ofService = fields.filter(({ isReadOnly }) => isReadOnly).map(dtoProperty);
-  if (hasTimestamps) ofService.push('@DateTimeProperty()\ncreatedAt!: Date;', '@DateTimeProperty()\nupdatedAt!: Date;');
+  const timestamps = ['createdAt', 'updatedAt'].map((name) => `@DateTimeProperty()\n${name}!: Date;`);
+  if (resource.hasTimestamps) ofService.push(...timestamps);
   return `
     import { PartialType } from '@nestjs/swagger';
     import { ApiClosed } from '../../openapi/closed.decorator.js';
@@ -36,14 +31,14 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
       BooleanProperty, DateProperty, DateTimeProperty, DecimalProperty, EnumProperty, IdProperty, IntegerProperty,
       JsonProperty, NumberProperty, RecordOf, TextProperty, UuidProperty,
     } from '../../resource/properties.js';
-    ${valuesImport({ singular, fields }, '../')}
+    import { ${values} } from '../${singular}.values.js';
 
-    ${enums.join('\n')}
+    ${schemas.join('\n')}
 
     ${nested.join('\n\n')}
 
     export class Create${type}Dto {
-      ${writableOf(fields).map(dtoProperty).join('\n\n')}
+      ${writable.map(dtoProperty).join('\n\n')}
     }
 
     /** The body of PATCH. Absent properties do not change. */
@@ -51,12 +46,12 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
 
     /** The representation of ${indefinite(singular)} for clients. */
     @ApiClosed()
-    export class ${type}Dto extends RecordOf(Create${type}Dto${ids === 'uuid' ? `, ${constant(singular)}` : ''}) {
+    export class ${type}Dto extends RecordOf(Create${type}Dto${resource.ids === 'uuid' ? `, ${resource.name}` : ''}) {
       ${ofService.join('\n\n')}
     }
 
-    export class List${pascal(plural)}Query extends ListQueryOf(${constant(singular)}) {
-      ${filters.map((lines) => lines.join('\n')).join('\n\n')}
+    export class List${all}Query extends ListQueryOf(${resource.name}) {
+      ${filters.join('\n\n')}
     }`;
 }
 
@@ -64,7 +59,7 @@ function dtoProperty(field) {
   const { name, type, texts, decorator, arguments: bounds, least, example, isOptional, isReadOnly, initial } = field;
   const hasDefault = initial !== undefined && !isReadOnly;
   const options = [
-    ...(refersToUuid(field) ? ['ids: UUID_IDS'] : []),
+    ...(field.parent?.ids === 'uuid' ? ['ids: UUID_IDS'] : []),
     ...(least === undefined ? [] : [`minimum: ${least}`]),
     ...(example === undefined ? [] : [`example: ${example}`]),
     ...(isOptional ? ['isOptional: true'] : []),

@@ -1,7 +1,6 @@
-import { constant, pascal, words } from '../names.js';
+import { constant, words } from '../names.js';
 
-export function service({ singular, plural }) {
-  const type = pascal(singular);
+export function service({ singular, plural, type, all }) {
   return `
     import { Injectable } from '@nestjs/common';
     import { ResourceRepository } from '../resource/store/resource-repository.js';
@@ -10,13 +9,12 @@ export function service({ singular, plural }) {
 
     /** The operations on ${words(plural)}. Rules for ${words(plural)} become methods here. */
     @Injectable()
-    export class ${pascal(plural)}Service {
+    export class ${all}Service {
       constructor(@InjectResource(${type}) readonly records: ResourceRepository<${type}>) {}
     }`;
 }
 
-export function module({ singular, plural }) {
-  const [type, all] = [pascal(singular), pascal(plural)];
+export function module({ singular, plural, type, all }) {
   return `
     import { Module } from '@nestjs/common';
     import { ResourceModule } from '../resource/resource.module.js';
