@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, TypeORMError } from 'typeorm';
 import { type EngineError, engineErrors } from '../database-events.js';
 import {
   ConnectionLostError,
@@ -7,6 +7,7 @@ import {
   DiskFullError,
   OutcomeUnknownError,
   type UnavailableKind,
+  UnsafeIntegerError,
 } from '../errors.js';
 
 /** The SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
@@ -89,8 +90,11 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
+const OWN_ERRORS = [TypeORMError, OutcomeUnknownError, UnsafeIntegerError];
+
 /** The service's error for a full, busy or stopped database; `undefined` for an error of the statement. */
 export function translatePostgresError(error: unknown): Error | undefined {
+  if (OWN_ERRORS.some((type) => error instanceof type)) return error as Error;
   const code = codeOf(error);
   const unavailable = (message: string, kind?: UnavailableKind): Error =>
     new DatabaseUnavailableError(message, error, kind);

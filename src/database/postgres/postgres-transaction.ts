@@ -3,7 +3,6 @@ import { TRANSACTION_ENDED } from '../transaction-control.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, outcomeUnknown } from './postgres-errors.js';
-import { execute } from './postgres-sql.js';
 
 /** Limits in milliseconds. */
 export interface TransactionLimits {
@@ -64,24 +63,24 @@ export class PostgresTransaction {
     this.isOver = true;
     this.failure = undefined;
     try {
-      await execute(this.client, COMMIT, undefined);
+      await this.client.query(COMMIT);
     } catch (error) {
-      await this.connections.giveBack(this.client, error);
       throw outcomeUnknown(error) ?? explained(error, 'COMMIT', []);
+    } finally {
+      await this.connections.giveBack(this.client);
     }
-    await this.connections.giveBack(this.client);
   }
 
   /** Rolls everything back. Does nothing after the end. */
   async rollback(): Promise<void> {
     if (this.isOver || this.client === undefined) return;
     this.isOver = true;
-    await this.connections.giveBack(this.client, this.failure);
+    await this.connections.giveBack(this.client);
   }
 
   private async execute(sql: string, parameters?: unknown[]): Promise<QueryResult> {
     try {
-      return await execute(this.client, sql, parameters);
+      return await this.client.query(sql, parameters);
     } catch (error) {
       this.failure ??= error;
       throw explained(error, sql, parameters ?? []);

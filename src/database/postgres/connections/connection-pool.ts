@@ -109,11 +109,9 @@ export class ConnectionPool {
     }
   }
 
-  /**
-   * Takes a connection back. The next caller gets it after the server has reported that no transaction is open on it.
-   * @param failure the error that the caller met on the connection
-   */
-  async giveBack(client: PostgresClient, failure: unknown = client.failure): Promise<void> {
+  /** Takes a connection back. The next caller gets it after the server has reported that no transaction is open on it. */
+  async giveBack(client: PostgresClient): Promise<void> {
+    const { failure } = client;
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
     // Other connections that were made before may lead to the same stopped server.
@@ -121,7 +119,7 @@ export class ConnectionPool {
     let mustClose = client.mustClose || isBroken;
     if (!mustClose && !client.isIdle) {
       // An empty statement waits for those in flight.
-      const reset = client.query(client.isInTransaction ? 'ROLLBACK' : '');
+      const reset = client.query({ text: client.isInTransaction ? 'ROLLBACK' : '' });
       mustClose = await reset.then(
         () => client.isInTransaction,
         () => true,

@@ -1,10 +1,13 @@
 import { Logger } from '@nestjs/common';
-import pg, { type ClientConfig } from 'pg';
+import pg, { type ClientConfig, type QueryResult } from 'pg';
+import { TypeORMError } from 'typeorm';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
-import { UnsafeIntegerError } from '../../errors.js';
+import { publishStatement } from '../../database-events.js';
+import { OutcomeUnknownError, UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
-import { isTransactionTimeout, PAUSED } from '../postgres-errors.js';
+import { isConnectionFailure, isTransactionTimeout, PAUSED, publishEngineError } from '../postgres-errors.js';
+import { READS } from '../postgres-sql.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -45,6 +48,11 @@ const INT8 = 20;
 /** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** The protocol counts parameters with 16 bits. */
+const MOST_PARAMETERS = 65_535;
+
+const UNCONFIRMED = 'The wait for the standby was cancelled: the commit may be lost with the primary';
+
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
   /** Milliseconds that a server may take to accept a connection. */
@@ -54,7 +62,10 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly onConnected: (error: Error | null) => void;
 }
 
-/** One connection to the last known primary. */
+/**
+ * One connection to the last known primary. A statement that is a string is that of a caller: it is measured, and the
+ * connection keeps what it means for the next caller. Statements that are objects are sent as they are.
+ */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
@@ -66,7 +77,8 @@ export class PostgresClient extends pg.Client {
   isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
-  private unconfirmed = false;
+  /** Whether a commit was not confirmed by a standby. */
+  private isUnconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
 
@@ -74,15 +86,10 @@ export class PostgresClient extends pg.Client {
     const { hosts } = config;
     const target = hosts.current;
     // `pg.Pool` hides the password from code that copies its options.
-    super({
-      ...config,
-      ...target,
-      password: config.password,
-      connectionTimeoutMillis: config.connectTimeout,
-      types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
-    });
+    super({ ...config, ...target, password: config.password, connectionTimeoutMillis: config.connectTimeout });
     this.target = target;
     this.generation = hosts.generation;
+    this.setTypeParser(INT8, this.toSafeInteger);
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', (error) => {
       this.failure ??= error;
@@ -90,16 +97,20 @@ export class PostgresClient extends pg.Client {
       if (isTransactionTimeout(error)) new Logger('Database').warn(PAUSED);
     });
     this.on('drain', () => (this.isReady = true));
-    const query = super.query.bind(this) as (...parameters: unknown[]) => unknown;
-    const tracked = (statement: unknown, ...rest: unknown[]): unknown => {
+    // The server reports a cancelled wait for a standby only as a notice (src/backend/replication/syncrep.c).
+    this.on('notice', ({ routine }) => (this.isUnconfirmed ||= routine === 'SyncRepWaitForLSN'));
+    const superQuery = super.query.bind(this) as (...parameters: unknown[]) => unknown;
+    const send = (...parameters: unknown[]): unknown => {
       this.isReady = false;
-      const isLimited = !this.isUnlimited || typeof statement !== 'string';
-      return query(isLimited ? statement : { text: statement, query_timeout: LONGEST_TIMER }, ...rest);
+      return superQuery(...parameters);
     };
-    this.query = tracked as typeof this.query;
-    this.on('notice', (notice) => {
-      if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
-    });
+    const query = (statement: unknown, values?: unknown[], ...rest: unknown[]): unknown => {
+      const isOfCaller = typeof statement === 'string' && typeof values !== 'function' && rest.length === 0;
+      if (!isOfCaller) return send(statement, values, ...rest);
+      const limited = { text: statement, values, query_timeout: this.isUnlimited ? LONGEST_TIMER : undefined };
+      return this.run(statement, values, () => send(limited) as Promise<QueryResult>);
+    };
+    this.query = query as typeof this.query;
   }
 
   override connect(): Promise<pg.Client>;
@@ -113,11 +124,6 @@ export class PostgresClient extends pg.Client {
     });
   }
 
-  /** Why a statement failed: its own error, or the time-out by which the server ended the session before it. */
-  reasonOf(error: Error): Error {
-    return isTransactionTimeout(this.failure) ? this.failure : error;
-  }
-
   /** Whether a transaction is open, according to the last ReadyForQuery message of the server. */
   get isInTransaction(): boolean {
     return this.getTransactionStatus() !== 'I';
@@ -128,12 +134,43 @@ export class PostgresClient extends pg.Client {
     return this.isReady && !this.isInTransaction;
   }
 
-  /** Parses 64-bit integers to numbers, as SQLite returns them. */
-  private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
-    return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
+  /**
+   * @throws {TypeORMError} for too many parameters, before anything is sent
+   * @throws {OutcomeUnknownError} for a commit that no standby has confirmed
+   * @throws errors of node-postgres; `explained` converts them
+   */
+  private async run(sql: string, values: unknown[] = [], send: () => Promise<QueryResult>): Promise<QueryResult> {
+    if (values.length > MOST_PARAMETERS) {
+      throw new TypeORMError(
+        `The statement has ${values.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, ` +
+          'or the values as one array (= ANY($1))',
+      );
+    }
+    const started = performance.now();
+    let failure: Error | undefined;
+    try {
+      const result = await send();
+      if (this.isUnconfirmed) throw new OutcomeUnknownError(UNCONFIRMED);
+      return result;
+    } catch (error) {
+      // The server may have ended the session before the statement, by a time-out that says why it failed.
+      failure = isTransactionTimeout(this.failure) ? this.failure : (error as Error);
+      if (isConnectionFailure(failure)) this.failure ??= failure;
+      publishEngineError(failure);
+      throw failure;
+    } finally {
+      this.isUnconfirmed = false;
+      this.mustClose ||= changesSession(sql);
+      const milliseconds = performance.now() - started;
+      const kind = READS.test(sql) ? 'read' : 'write';
+      publishStatement({ kind, milliseconds, system: 'postgresql', sql, error: failure });
+    }
   }
 
-  /** @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value */
+  /**
+   * Parses a 64-bit integer to a number, as SQLite returns it.
+   * @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value
+   */
   private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
     const value = Number(digits);
     if (Number.isSafeInteger(value)) return value;
@@ -141,16 +178,6 @@ export class PostgresClient extends pg.Client {
     if (!this.isStreaming) throw error;
     return error;
   };
-
-  /**
-   * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only
-   * as a notice (src/backend/replication/syncrep.c).
-   */
-  takeUnconfirmed(): boolean {
-    const { unconfirmed } = this;
-    this.unconfirmed = false;
-    return unconfirmed;
-  }
 }
 
 /** TLS options for an `sslmode`, as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html). */
