@@ -43,9 +43,8 @@ const CHECK_TIMEOUT = 2000;
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
- * TypeORM's PostgreSQL driver with connections and errors of this service, and the engine for PostgreSQL. Transactions
- * are READ COMMITTED. The first statement of a transaction locks the rows that must not change. Every transaction locks
- * the record before the `storage` row, which prevents deadlocks.
+ * TypeORM's PostgreSQL driver with connections and errors of this service. The first statement of a transaction locks
+ * the rows that must not change. Every transaction locks the record before the `storage` row, to prevent deadlocks.
  */
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly dialect: Dialect = {
@@ -60,7 +59,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
     deferReferences: 'SET CONSTRAINTS ALL DEFERRED',
-    lastGivenId,
+    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
   };
   readonly advanceIdSequence = advanceIdSequence;
 
@@ -77,8 +76,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     lock: this.busyTimeout,
     idle: this.settings.transactionTimeout,
   };
-  /** Pools for requests, for slow readers of lists, and for checks of the database. */
-  private pools!: Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
+  private pools = {} as Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
 
   constructor(
     dataSource: DataSource,
@@ -123,19 +121,23 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   override async disconnect(): Promise<void> {
     // Forgotten query runners would keep the pool open.
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
-    await Promise.all(this.allPools.map((pool) => pool.close()));
+    await Promise.all(Object.values(this.pools).map((pool) => pool.close()));
     this.master = undefined;
   }
 
   get connections(): ConnectionUsage[] {
-    return this.allPools.map(({ usage }) => usage);
+    return Object.values(this.pools).map(({ usage }) => usage);
   }
 
   explain(error: unknown): unknown {
     return isOfServer(error) ? startError(this.hosts.toString(), error) : error;
   }
 
-  readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
+  /** A read is repeated if its connection breaks. */
+  readonly committed: Sql = new PostgresSql((sql, parameters) => {
+    const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
+    return READS.test(sql) ? repeatRead(run) : run();
+  });
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.busyTimeout;
@@ -167,7 +169,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     await repeatRead(() => this.runOnce(this.pools.checks, IS_READ_ONLY, [], expectWritable));
   }
 
-  /** Takes a connection for a query runner of TypeORM. */
   override async obtainMasterConnection(): Promise<[PostgresClient, () => void]> {
     const { ordinary } = this.pools;
     const client = await ordinary.take();
@@ -180,10 +181,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   override normalizeType(column: Parameters<TypeOrmPostgresDriver['normalizeType']>[0]): string {
     return portable(super.normalizeType(column));
-  }
-
-  private get allPools(): ConnectionPool[] {
-    return Object.values(this.pools ?? {});
   }
 
   /** Rejects encodings other than UTF-8, because they cannot store all strings. */
@@ -210,12 +207,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
       `its tables are in the schema ${row.found}, but new ones would be in ${row.used}, which is before it in search_path ` +
         `and lacks them; to use the tables, run ${choose(row.found)}, or drop ${row.used}; for new tables, ${choose(row.used)}`,
     );
-  }
-
-  /** Runs one statement outside a transaction. A read is repeated if its connection breaks. */
-  private autocommit(sql: string, parameters: unknown[]): Promise<unknown[]> {
-    const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
-    return READS.test(sql) ? repeatRead(run) : run();
   }
 
   /** @param expect throws an error if the rows show that the connection is not usable */
@@ -247,10 +238,6 @@ function expectWritable([row]: unknown[], client: PostgresClient): void {
 function mayRepeat(cause: unknown): boolean {
   return isConflict(cause) || (isConnectionFailure(cause) && !isTimeout(cause));
 }
-
-/** The largest id that the sequence of a table has given; 0 if it has given none. */
-const lastGivenId = (table: string): string =>
-  `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`;
 
 /**
  * A sequence does not roll back, but skipped ids do no harm. Does nothing for a column without a sequence.

@@ -21,15 +21,12 @@ interface SessionDriver extends PostgresDriver {
 /** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
-/**
- * TypeORM's query runner with the errors and the limits of this service. Raw UPDATE and DELETE return rows, as on
- * SQLite; TypeORM returns rows and a count on PostgreSQL.
- */
+/** Raw UPDATE and DELETE return rows, as on SQLite. TypeORM returns rows and a count on PostgreSQL. */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: SessionDriver;
   private client?: PostgresClient;
   private migrating = false;
-  /** Whether the caller releases the runner. Statements in flight may still run. */
+  /** Set before `isReleased`, because statements in flight may still run. */
   private isReleasedByCaller = false;
   /** The statement that ends a transaction, until the next statement. */
   private ending?: Promise<unknown>;
@@ -38,16 +35,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   /** TypeORM would release a runner whose connection breaks, and the next statement would not tell why it fails. */
   override connect(): Promise<PostgresClient> {
-    this.databaseConnectionPromise ??= this.takeConnection();
+    this.databaseConnectionPromise ??= this.driver.obtainMasterConnection().then(([client, release]) => {
+      this.driver.connectedQueryRunners.push(this);
+      this.releaseCallback = release;
+      this.client = client;
+      return client;
+    });
     return this.databaseConnectionPromise as Promise<PostgresClient>;
-  }
-
-  private async takeConnection(): Promise<PostgresClient> {
-    const [client, release] = await this.driver.obtainMasterConnection();
-    this.driver.connectedQueryRunners.push(this);
-    this.releaseCallback = release;
-    this.client = client;
-    return client;
   }
 
   /**
@@ -68,10 +62,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return result;
   }
 
-  /**
-   * Streams rows with `pg-query-stream`.
-   * @throws {UnsafeIntegerError} as the error of the stream
-   */
+  /** An `UnsafeIntegerError` ends the stream. It needs the package `pg-query-stream`. */
   override async stream(
     sql: string,
     parameters?: unknown[],
@@ -79,10 +70,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     onError?: (error: Error) => void,
   ): Promise<ReadStream> {
     const rows = await super.stream(sql, parameters);
-    const { client } = this;
-    client!.isStreaming = true;
-    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
-    client!.once('drain', () => (client!.isStreaming = false));
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
     if (onEnd) checked.on('end', onEnd);
@@ -102,7 +89,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     await super.release();
   }
 
-  /** Migrations have no time-out. */
   override async beforeMigration(): Promise<void> {
     (await this.connect()).isUnlimited = true;
     this.migrating = true;

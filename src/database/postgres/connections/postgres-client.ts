@@ -71,16 +71,16 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
-  /** The first error that ended the connection. */
+  /** The first error that ended the connection, or showed that it leads to the wrong server. */
   failure?: Error;
-  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
-  isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
-  /** Whether a commit was not confirmed by a standby. */
+  /** Whether no standby has confirmed a commit of the statement in flight. */
   private isUnconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
+  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
+  private isStreaming = false;
 
   constructor(private readonly config: PostgresClientConfig) {
     const { hosts } = config;
@@ -96,7 +96,11 @@ export class PostgresClient extends pg.Client {
       // A caller that has forgotten the transaction never gets its error.
       if (isTransactionTimeout(error)) new Logger('Database').warn(PAUSED);
     });
-    this.on('drain', () => (this.isReady = true));
+    this.on('drain', () => {
+      this.isReady = true;
+      // Rows may arrive after their stream was destroyed, but not after this event.
+      this.isStreaming = false;
+    });
     // The server reports a cancelled wait for a standby only as a notice (src/backend/replication/syncrep.c).
     this.on('notice', ({ routine }) => (this.isUnconfirmed ||= routine === 'SyncRepWaitForLSN'));
     const superQuery = super.query.bind(this) as (...parameters: unknown[]) => unknown;
@@ -104,7 +108,8 @@ export class PostgresClient extends pg.Client {
       this.isReady = false;
       return superQuery(...parameters);
     };
-    const query = (statement: unknown, values?: unknown[], ...rest: unknown[]): unknown => {
+    const query = (statement: string | object, values?: unknown[], ...rest: unknown[]): unknown => {
+      if (typeof statement === 'object') this.isStreaming ||= 'submit' in statement;
       const isOfCaller = typeof statement === 'string' && typeof values !== 'function' && rest.length === 0;
       if (!isOfCaller) return send(statement, values, ...rest);
       const limited = { text: statement, values, query_timeout: this.isUnlimited ? LONGEST_TIMER : undefined };
@@ -129,16 +134,11 @@ export class PostgresClient extends pg.Client {
     return this.getTransactionStatus() !== 'I';
   }
 
-  /** Whether no transaction is open and no statement is in flight. */
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
 
-  /**
-   * @throws {TypeORMError} for too many parameters, before anything is sent
-   * @throws {OutcomeUnknownError} for a commit that no standby has confirmed
-   * @throws errors of node-postgres; `explained` converts them
-   */
+  /** @throws {OutcomeUnknownError} for a commit that no standby has confirmed; otherwise errors of node-postgres */
   private async run(sql: string, values: unknown[] = [], send: () => Promise<QueryResult>): Promise<QueryResult> {
     if (values.length > MOST_PARAMETERS) {
       throw new TypeORMError(
@@ -188,9 +188,7 @@ export function tlsOf({ sslMode, sslCa }: PostgresUrl & Config['database']): Cli
   return checked ? { ca: sslCa, checkServerIdentity: () => undefined } : { rejectUnauthorized: false };
 }
 
-/**
- * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
- */
+/** `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction. */
 const CHANGES_SESSION =
   /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
 /** Session locks, `set_config` with anything but `true`, and `SELECT INTO TEMP`. */
