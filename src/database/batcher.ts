@@ -12,8 +12,10 @@ interface Pending<Item, Result> extends Waiter {
   /** Time of the request, on the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly resolve: (result: Result) => void;
-  /** The span of a traced item, from its request until its result, and a function that runs a batch below the span. */
-  readonly trace?: { readonly span: Span; readonly run: RunBatch<Item, Result> };
+  /** The span of a traced item, from its request until its result. */
+  readonly span?: Span;
+  /** Runs a batch below the span. */
+  readonly run: RunBatch<Item, Result>;
 }
 
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
@@ -21,16 +23,14 @@ type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 interface BatcherOptions {
   /** Kind of the batches in the metrics. */
   readonly kind: BatchEvent['kind'];
-  /** Maximum number of items in a batch. */
   readonly maxBatchSize: number;
   /** Milliseconds an item may wait until its batch is sent. */
   readonly timeout: number;
 }
 
 /**
- * Collects items that are requested at the same time into batches. One statement or transaction for a batch saves a
- * round trip or a commit for each item. A batch is sent after its last item was requested, so no caller reads a state
- * older than its request.
+ * Collects items that are requested at the same time, to save round trips and commits. A batch is sent after its last
+ * item was requested, so no caller reads a state older than its request.
  */
 export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
@@ -53,16 +53,15 @@ export class Batcher<Item, Result> {
   /** @throws {DatabaseUnavailableError} when the batch was not sent in time, or too many items wait already */
   load(item: Item): Promise<Result> {
     return inSpan('batch', (span) => {
-      const startedAt = performance.now();
-      const trace = span && { span, run: inSameSpan(this.run) };
+      const run = inSameSpan(this.run);
       return new Promise((resolve, reject) => {
-        this.waiting.push({ item, startedAt, resolve, reject, trace });
+        this.waiting.push({ item, startedAt: performance.now(), resolve, reject, span, run });
         this.sendSoon();
       });
     });
   }
 
-  /** Waits for one turn of the event loop, because requests that arrive together are handled one after the other. */
+  /** Waits for one turn of the event loop, in which requests that arrive together are handled. */
   private sendSoon(): void {
     if (this.inFlight < MOST_IN_FLIGHT) this.next ??= setImmediate(() => void this.send());
   }
@@ -77,8 +76,7 @@ export class Batcher<Item, Result> {
     this.inFlight++;
     if (this.waiting.size > 0) this.sendSoon();
     try {
-      const run = traceBatch(batch) ?? this.run;
-      const results = await run(batch.map(({ item }) => item));
+      const results = await leaderOf(batch).run(batch.map(({ item }) => item));
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index];
         if (result instanceof Error) reject(result);
@@ -93,17 +91,12 @@ export class Batcher<Item, Result> {
   }
 }
 
-/**
- * Describes a batch in the spans of its items. Its statements are below the span of the first traced item; the other
- * spans link to that span.
- * @returns the function that runs the batch below the span; `undefined` if no item is traced
- */
-function traceBatch<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
-  const traces = batch.flatMap(({ trace, startedAt }) => (trace === undefined ? [] : { ...trace, startedAt }));
-  const [first, ...others] = traces;
-  for (const { span, startedAt } of traces) {
-    span.setAttributes({ 'batch.size': batch.length, 'batch.wait_ms': performance.now() - startedAt });
+/** Describes a batch in the spans of its items. Its statements are below the first span, to which the others link. */
+function leaderOf<Item, Result>(batch: readonly Pending<Item, Result>[]): Pending<Item, Result> {
+  const leader = batch.find(({ span }) => span !== undefined) ?? batch[0]!;
+  for (const { span, startedAt } of batch) {
+    span?.setAttributes({ 'batch.size': batch.length, 'batch.wait_ms': performance.now() - startedAt });
+    if (span !== leader.span) span?.addLink({ context: leader.span!.spanContext() });
   }
-  for (const { span } of others) span.addLink({ context: first!.span.spanContext() });
-  return first?.run;
+  return leader;
 }

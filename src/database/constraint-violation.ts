@@ -1,5 +1,4 @@
 import { type EntityMetadata, QueryFailedError } from 'typeorm';
-import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 
 /**
  * The constraint that a statement violated.
@@ -31,28 +30,13 @@ export interface ConstraintViolation {
  * Extended result codes of SQLite (https://sqlite.org/rescode.html) and SQLSTATEs of PostgreSQL
  * (https://www.postgresql.org/docs/current/errcodes-appendix.html). 23001 is the code of `RESTRICT` since version 18.
  */
-const KINDS: Readonly<Record<string, ViolationKind>> = {
-  SQLITE_CONSTRAINT_UNIQUE: 'unique',
-  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
-  SQLITE_CONSTRAINT_ROWID: 'unique',
-  SQLITE_CONSTRAINT_FOREIGNKEY: 'foreign key',
-  SQLITE_CONSTRAINT_NOTNULL: 'rule',
-  SQLITE_CONSTRAINT_CHECK: 'rule',
-  SQLITE_CONSTRAINT_DATATYPE: 'rule',
-  '23505': 'unique',
-  '23P01': 'unique',
-  '23503': 'foreign key',
-  '23001': 'referenced',
-  '23502': 'rule',
-  '23514': 'rule',
-  '22001': 'rule',
-  '22003': 'value',
-  '22007': 'value',
-  '22008': 'value',
-  '22021': 'value',
-  '22P02': 'value',
-  '22P05': 'value',
-};
+const KINDS: readonly [RegExp, ViolationKind][] = [
+  [/^(SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY|ROWID)|23505|23P01)$/, 'unique'],
+  [/^(SQLITE_CONSTRAINT_FOREIGNKEY|23503)$/, 'foreign key'],
+  [/^23001$/, 'referenced'],
+  [/^(SQLITE_CONSTRAINT_(NOTNULL|CHECK|DATATYPE)|23502|23514|22001)$/, 'rule'],
+  [/^(22003|22007|22008|22021|22P02|22P05)$/, 'value'],
+];
 
 interface DriverError extends Error {
   readonly code?: unknown;
@@ -60,7 +44,7 @@ interface DriverError extends Error {
   readonly column?: string;
   readonly constraint?: string;
   readonly where?: string;
-  /** The columns and values of a violated UNIQUE: "Key (code)=(x) already exists." */
+  /** Of a violated UNIQUE: "Key (code)=(x) already exists." */
   readonly detail?: string;
   readonly table?: string;
 }
@@ -92,10 +76,10 @@ export function constraintViolation(
 }
 
 /** SQLite reports ON DELETE RESTRICT with the code of a trigger's RAISE and the message of a foreign key. */
-function violationKindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
+function violationKindOf({ code, message }: DriverError): ViolationKind | undefined {
   if (message === CAPACITY_REACHED) return 'capacity';
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
-  return typeof code === 'string' ? KINDS[code] : undefined;
+  return KINDS.find(([codes]) => codes.test(String(code)))?.[1];
 }
 
 function namesIn(error: DriverError, kind: ViolationKind, entities: readonly EntityMetadata[]): string[] {
@@ -126,11 +110,11 @@ const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
 function foreignKeyNames(entities: readonly EntityMetadata[], constraint: string | undefined): string[] {
   const keys = entities.flatMap(({ foreignKeys }) => foreignKeys);
   const named = keys.filter(({ name }) => name === constraint);
-  return [...new Set((named.length > 0 ? named : keys).flatMap(namesOf))];
-}
-
-function namesOf({ columns }: ForeignKeyMetadata): string[] {
-  return columns.flatMap(({ databaseName, propertyName, relationMetadata }) =>
-    [databaseName, propertyName, relationMetadata?.propertyName].filter((name) => name !== undefined),
-  );
+  const columns = (named.length > 0 ? named : keys).flatMap((key) => key.columns);
+  const names = columns.flatMap(({ databaseName, propertyName, relationMetadata }) => [
+    databaseName,
+    propertyName,
+    relationMetadata?.propertyName,
+  ]);
+  return [...new Set(names.filter((name) => name !== undefined))];
 }

@@ -8,6 +8,8 @@ import type { Config } from '../config/config.js';
 /** The root of the running code: the project in tests, otherwise `dist`. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+const MIGRATION = /^[0-9]+-.*(?<!\.d)\.[jt]s$/;
+
 export type Class = new (...args: never[]) => object;
 
 /**
@@ -19,7 +21,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
   const found = await loadClasses('src', /\.entity\.[jt]s$/);
   const options: Partial<DataSourceOptions> = {
     entities: [...new Set([...found, ...entities])],
-    migrations: await loadMigrations(),
+    migrations: await loadClasses('migrations', MIGRATION),
     migrationsTransactionMode: 'all',
     logger: new DatabaseLogger(),
   };
@@ -47,14 +49,9 @@ async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
     .filter((value) => typeof value === 'function') as Class[];
 }
 
-/** All migrations of `migrations/`, oldest first. */
-function loadMigrations() {
-  return loadClasses('migrations', /^[0-9]+-.*(?<!\.d)\.[jt]s$/);
-}
-
 /** The names of all migrations of this code, as in the table `migrations`. */
 export async function knownMigrations(): Promise<string[]> {
-  return (await loadMigrations()).map((migration) => migration.name);
+  return (await loadClasses('migrations', MIGRATION)).map((migration) => migration.name);
 }
 
 /** Logs the reports of TypeORM, except for statements: `publishStatement` logs slow ones. */

@@ -16,7 +16,7 @@ export interface StatementEvent {
 /** Channel of each `StatementEvent`. Metrics and traces subscribe, so the data layer imports neither. */
 export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
-/** A batch of reads or writes that is sent: one statement or transaction. */
+/** A batch that is sent: one statement or transaction. */
 export interface BatchEvent {
   readonly kind: 'read' | 'write';
   readonly size: number;
@@ -30,7 +30,7 @@ export const batches = channel(`${SERVICE_NAME}:database:batch`);
 /** Statements that take longer than this many milliseconds are logged. */
 const SLOW_STATEMENT = 200;
 
-/** Publishes a statement. Logs a slow one without its parameters, which may be personal or secret. */
+/** Logs a slow statement without its parameters, which may be personal or secret. */
 export function publishStatement(event: StatementEvent): void {
   statements.publish(event);
   const { sql, milliseconds } = event;
@@ -38,10 +38,7 @@ export function publishStatement(event: StatementEvent): void {
   new Logger('Database').warn(`A statement took ${Math.round(milliseconds)} ms: ${sql}`);
 }
 
-/**
- * Errors that concern the whole database: a damaged file or page, an I/O error, a full volume, a database that cannot
- * be reached or opened. Failed statements and waits for locks do not count.
- */
+/** Errors that concern the whole database. Failed statements and waits for locks do not count. */
 export const ENGINE_ERRORS = ['corrupt', 'io', 'full', 'unreachable'] as const;
 
 export type EngineError = (typeof ENGINE_ERRORS)[number];

@@ -47,18 +47,15 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
   const dataSource = await createDataSource(config, entities);
   await dataSource.initialize();
   try {
-    await bringUpToDate(dataSource, config.database.migrateOnStart);
+    await rejectNewerSchema(dataSource);
+    if (config.database.migrateOnStart) {
+      const names = await migrate(dataSource);
+      if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
+    } else await requireMigrated(dataSource);
     for (const problem of await unreadableEntities(dataSource)) new Logger('Database').warn(`At start, ${problem}`);
   } catch (error) {
     await dataSource.destroy();
     throw engineOf(dataSource).explain(error);
   }
   return dataSource;
-}
-
-async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
-  await rejectNewerSchema(dataSource);
-  if (!mayMigrate) return requireMigrated(dataSource);
-  const names = await migrate(dataSource);
-  if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
 }

@@ -7,10 +7,7 @@ export interface Sql {
   /** Runs a template; its values are bound as parameters. */
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
 
-  /**
-   * Runs composed SQL with `?` for each parameter. Keep the number of variants small, because each is prepared and
-   * cached.
-   */
+  /** Runs composed SQL with `?` for each parameter. Each variant is prepared and cached, so keep their number small. */
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
 }
 
@@ -34,10 +31,10 @@ export interface Engine {
   /** The connections of this process, for the metrics; empty before the start. */
   readonly connections: readonly ConnectionUsage[];
 
-  /** Reads committed data outside any transaction, without waiting for writers. */
+  /** See the functions `committed`, `transaction` and `openSnapshot`. */
   readonly committed: Sql;
 
-  /** Runs `work` again if the database undid it because of another transaction. See the function `transaction`. */
+  /** Runs `work` again if the database undid it because of another transaction. */
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
   /**
@@ -46,13 +43,9 @@ export interface Engine {
    */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 
-  /** @throws {DatabaseUnavailableError} when too many are open */
   openSnapshot(): Promise<Snapshot>;
 
-  /**
-   * Resolves when the database can be read, and on PostgreSQL also written. It does not wait for other callers, and has
-   * no time-out.
-   */
+  /** Resolves when the database can be read, on PostgreSQL also written. No time-out, no wait for other callers. */
   check(): Promise<void>;
 
   /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
@@ -110,10 +103,7 @@ export interface Dialect {
   /** Aggregate that joins strings without a separator, as UTF-8 bytes or a string, in the order of `column`. */
   join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
 
-  /**
-   * Suffix of a SELECT that locks the record for a change later in the transaction; empty if only one transaction
-   * writes.
-   */
+  /** Suffix of a SELECT that locks the record for a change later in the transaction; empty with only one writer. */
   forUpdate(table: string): string;
 
   /** The statement that makes a transaction check deferrable foreign keys at its end; on SQLite all of them. */

@@ -4,10 +4,7 @@
  */
 export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 
-/**
- * The database did not respond in time or at all: it is locked by another process, stopped or damaged. Nothing was
- * stored, so the client may try again. The response is 503 with `Retry-After`.
- */
+/** Nothing was stored, so the client may try again. The response is 503 with `Retry-After`. */
 export class DatabaseUnavailableError extends Error {
   constructor(
     message: string,
@@ -19,10 +16,7 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/**
- * The connection broke before anything changed. The caller may try again on another connection. Clients see a
- * `DatabaseUnavailableError`.
- */
+/** The connection broke before anything changed. The caller may try again on another connection. */
 export class ConnectionLostError extends DatabaseUnavailableError {
   constructor(cause: unknown) {
     super('The connection to the database failed', cause, 'unreachable');
@@ -31,12 +25,12 @@ export class ConnectionLostError extends DatabaseUnavailableError {
 }
 
 /**
- * The outcome of a commit is unknown, for example because the response to COMMIT was lost. All changes of a group
- * commit share it. It is no `DatabaseUnavailableError`, because a blind repetition could make the change twice. The
- * response is 503; it has `Retry-After` only if the request has an `Idempotency-Key`.
+ * The response to a COMMIT was lost, for example; all changes of a group commit share the error. It is no
+ * `DatabaseUnavailableError`, because a blind repetition could make the change twice. The response is 503; it has
+ * `Retry-After` only if the request has an `Idempotency-Key`.
  */
 export class OutcomeUnknownError extends Error {
-  /** @param isRepeatable whether the request has an `Idempotency-Key`, so that the client may simply repeat it */
+  /** @param isRepeatable whether the request has an `Idempotency-Key` */
   constructor(
     message: string,
     cause?: unknown,

@@ -1,4 +1,3 @@
-import type { Attributes } from '@opentelemetry/api';
 import { errorType, type Tracing } from '../tracing/spans.js';
 import { type StatementEvent, statements } from './database-events.js';
 
@@ -13,10 +12,13 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
   const onStatement = (message: unknown): void => {
     if (api.trace.getActiveSpan()?.isRecording() !== true) return;
     const { sql, system, milliseconds, error } = message as StatementEvent;
-    const { name, attributes } = describeStatement(sql);
+    const operation = /\bCOMMIT\s*$/i.test(sql) ? 'COMMIT' : (/[a-z]+/i.exec(sql)?.[0].toUpperCase() ?? 'SQL');
+    const text = textOf(sql);
+    const table = /\b(?:FROM|INTO|UPDATE)\s+["`]?(\w+)/i.exec(text ?? '')?.[1];
+    const name = table === undefined ? operation : `${operation} ${table}`;
     const now = performance.now();
+    const attributes = { 'db.system.name': system, 'db.operation.name': operation, 'db.query.text': text };
     const span = tracer.startSpan(name, { kind: api.SpanKind.CLIENT, startTime: now - milliseconds, attributes });
-    span.setAttribute('db.system.name', system);
     if (error !== undefined) {
       span.setAttribute('error.type', errorType(error));
       span.setStatus({ code: api.SpanStatusCode.ERROR });
@@ -27,24 +29,12 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
   return () => void statements.unsubscribe(onStatement);
 }
 
-/** The name of a statement's span, such as `INSERT orders`, and its attributes. */
-function describeStatement(sql: string): { readonly name: string; readonly attributes: Attributes } {
-  const operation = /\bCOMMIT\s*$/i.test(sql) ? 'COMMIT' : (/[a-z]+/i.exec(sql)?.[0].toUpperCase() ?? 'SQL');
-  const text = textOf(sql);
-  const table = /\b(?:FROM|INTO|UPDATE)\s+["`]?(\w+)/i.exec(text ?? '')?.[1];
-  return {
-    name: [operation, table].filter(Boolean).join(' '),
-    attributes: { 'db.operation.name': operation, ...(text !== undefined && { 'db.query.text': text }) },
-  };
-}
-
 /** Matches quoted names, strings and numbers. The group captures a name, because names are kept. */
 const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
 
 /** The text without literals, which may be values of clients; `undefined` if finding all literals is not certain. */
 function textOf(sql: string): string | undefined {
-  const isPlain = !/\\|\$\w*\$|\/\*|--/.test(sql);
-  if (!isPlain) return undefined;
+  if (/\\|\$\w*\$|\/\*|--/.test(sql)) return undefined;
   const text = sql.replace(LITERALS, (_literal, name?: string) => name ?? '?');
   return text.replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST_TEXT);
 }

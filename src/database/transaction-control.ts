@@ -15,10 +15,7 @@ const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 /** A statement that begins or ends a transaction or a savepoint. */
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
 
-/** A string with one statement. */
-const SINGLE = /^[^;]*[;\s]*$/;
-
-const BEGIN = /^(?:BEGIN|START\s+TRANSACTION)\b[^;]*/i;
+const BEGIN = /^((?:BEGIN|START\s+TRANSACTION)\b[^;]*)[;\s]*$/i;
 const COMMIT = /^(?:COMMIT|END)(?:\s+(?:WORK|TRANSACTION))?[;\s]*$/i;
 
 const NO_RUNNER =
@@ -59,9 +56,7 @@ export abstract class GuardedDataSource extends DataSource {
 
 /** The `BEGIN` statement without its semicolon, if the string holds nothing else. */
 export function beginOf(sql: string): string | undefined {
-  const statement = withoutLead(sql);
-  const begin = BEGIN.exec(statement)?.[0];
-  return begin !== undefined && SINGLE.test(statement) ? begin : undefined;
+  return BEGIN.exec(withoutLead(sql))?.[1];
 }
 
 /** Tells whether the string is one statement that commits. */
@@ -76,10 +71,8 @@ export function withoutLead(sql: string): string {
 /** The error of a statement that uses a transaction after its end. */
 export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 
-/** The log message for a transaction that its caller has forgotten. */
 export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';
 
-/** The log message for a statement that was rejected because the transaction of its query runner had ended. */
 export function lateStatement(sql: string): string {
   return (
     'A statement came after the end of its transaction and was not run; await every call inside ' +

@@ -1,9 +1,6 @@
 import { DatabaseUnavailableError } from './errors.js';
 
-/**
- * Maximum number of waiters of one queue. Healthy queues hold some hundreds. Further callers are rejected immediately,
- * because they would hardly be served in time and each holds a request in memory.
- */
+/** Maximum number of waiters of one queue; healthy ones hold some hundreds. Others would hardly be served in time. */
 export const MOST_WAITING = 10_000;
 
 export function tooManyWaiting(): DatabaseUnavailableError {
@@ -17,7 +14,7 @@ export interface Waiter {
 /** A queue in order of arrival, with a time-out and a limited length. */
 export class WaitQueue<W extends Waiter> {
   private readonly waiters: W[] = [];
-  /** The timer of each waiter. As all take equally long, they end in order of arrival. */
+  /** The timers of the waiters. As all take equally long, they end in order of arrival. */
   private readonly timers: NodeJS.Timeout[] = [];
 
   /**
@@ -33,7 +30,6 @@ export class WaitQueue<W extends Waiter> {
     return this.waiters.length;
   }
 
-  /** The waiter that has waited longest. It stays in the queue. */
   get first(): W | undefined {
     return this.waiters[0];
   }
@@ -45,7 +41,6 @@ export class WaitQueue<W extends Waiter> {
     this.timers.push(setTimeout(() => this.shift()?.reject(this.timeoutError()), this.timeout).unref());
   }
 
-  /** Removes the waiter that has waited longest. */
   shift(): W | undefined {
     clearTimeout(this.timers.shift());
     return this.waiters.shift();

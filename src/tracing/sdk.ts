@@ -12,17 +12,14 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { SERVICE_NAME } from '../config/service-name.js';
 import { serviceVersion } from '../config/service-version.js';
 import { Outage } from '../logging/outage.js';
-import { type Tracing, useTracing } from './spans.js';
+import { useTracing } from './spans.js';
 
 /** Milliseconds that the last spans may take to be sent when the service stops. */
 const FLUSH_TIMEOUT = 2000;
 /** Milliseconds between two log lines about a collector that does not take spans. */
 const FAILURE_INTERVAL = 60_000;
 
-export interface RunningTracing extends Tracing {
-  /** Sends the last spans, for at most two seconds. */
-  stop(): Promise<void>;
-}
+export type RunningTracing = ReturnType<typeof startTracing>;
 
 /**
  * Starts the SDK of OpenTelemetry for this process. `@opentelemetry/api` of every module uses it from then on. Spans
@@ -30,7 +27,7 @@ export interface RunningTracing extends Tracing {
  * the other `OTEL_` variables: headers, sampler, limits.
  * @param endpoint address of the collector, without `/v1/traces`
  */
-export function startTracing(endpoint: URL): RunningTracing {
+export function startTracing(endpoint: URL) {
   const failures = reportFailures(endpoint);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.href.replace(/\/$/, '')}/v1/traces` });
   const spanProcessors = [new BatchSpanProcessor(exporter)];
@@ -41,6 +38,7 @@ export function startTracing(endpoint: URL): RunningTracing {
   subscribe(FETCH, passOn);
   const tracing = { api, tracer: provider.getTracer(SERVICE_NAME, serviceVersion()) };
   useTracing(tracing);
+  /** Sends the last spans, for at most two seconds. */
   const stop = async (): Promise<void> => {
     useTracing(undefined);
     unsubscribe(FETCH, passOn);

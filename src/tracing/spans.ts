@@ -13,15 +13,9 @@ export function useTracing(value: Tracing | undefined): void {
   tracing = value;
 }
 
-/** The active span; `undefined` if there is none, or it is not recorded. */
-function recordedSpan(): Span | undefined {
-  const span = tracing?.api.trace.getActiveSpan();
-  return span?.isRecording() === true ? span : undefined;
-}
-
-/** Runs `work` in a span below the active span. If there is none, `work` runs without a span. */
+/** Runs `work` in a span below the active span. If there is none, or it is not recorded, `work` runs without a span. */
 export function inSpan<T>(name: string, work: (span?: Span) => Promise<T>): Promise<T> {
-  if (tracing === undefined || recordedSpan() === undefined) return work();
+  if (tracing?.api.trace.getActiveSpan()?.isRecording() !== true) return work();
   const { api, tracer } = tracing;
   return tracer.startActiveSpan(name, async (span) => {
     try {

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { run } from '../support/command.js';
 import { describePostgres } from '../support/engine.js';
-import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
 /** A database URL with these servers, tried in this order. */
@@ -11,14 +11,6 @@ function urlOf(...servers: PostgresServer[]): string {
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return servers[0]!.url().replace(/@[^/]+/, `@${hosts}`);
 }
-
-const connectionsTo = (server: PostgresServer): Promise<number> =>
-  onServer(server.url(), async (client) => {
-    const { rows } = await client.query<{ count: string }>(
-      `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cookies'`,
-    );
-    return Number(rows[0]!.count);
-  });
 
 /** Makes a running server reject writes in all sessions, like an old primary whose standby was promoted. */
 async function makeReadOnly(server: PostgresServer): Promise<void> {
@@ -61,7 +53,7 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect((await client.get(`/cookies/${body.id}`)).status).toBe(200);
     expect((await client.get('/cookies')).body).toHaveLength(1);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
-    expect(await connectionsTo(standby)).toBe(0);
+    expect(await connectionsTo(standby.url())).toBe(0);
   });
 
   it('doctor with the standby alone reports that it cannot write, and does not ask for a migration', async () => {
@@ -77,7 +69,7 @@ describePostgres('a service that is given a standby and its primary, in this ord
     await Promise.all(
       Array.from({ length: 6 }, () => source.transaction((manager) => manager.query('SELECT pg_sleep(0.05)'))),
     );
-    expect(await connectionsTo(primary)).toBeGreaterThan(6);
+    expect(await connectionsTo(primary.url())).toBeGreaterThan(6);
     await onServer(standby.url(), (session) => session.query('SELECT pg_promote()'));
     await makeReadOnly(primary);
     const { status, body } = await client.post({ ...COOKIE, wish: 'after the promotion' });

@@ -10,7 +10,7 @@ import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/databas
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
-import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { until } from '../support/until.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 
@@ -25,15 +25,6 @@ const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases
 
 const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
   (await fetch(`${managementUrl}/health/ready`)).status === 200;
-
-/** The number of connections of the service to its database. */
-const connections = (url: string): Promise<number> =>
-  onServer(url, async (client) => {
-    const { rows } = await client.query<{ count: string }>(
-      `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cookies' AND datname = current_database()`,
-    );
-    return Number(rows[0]!.count);
-  });
 
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(dropDatabases);
@@ -128,13 +119,14 @@ describePostgres('a transaction', () => {
     await runner.rollbackTransaction();
     await runner.release();
     await rename();
-    expect(await connections(url)).toBeLessThanOrEqual(7);
+    expect(await connectionsTo(url)).toBeLessThanOrEqual(7);
   });
 
   it('whose statement exceeds DATABASE_STATEMENT_TIMEOUT is unavailable', async () => {
     const sleeping = transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(5)`);
     await expect(sleeping).rejects.toThrow(DatabaseUnavailableError);
     await expect(sleeping).rejects.toMatchObject({ cause: { code: QUERY_CANCELED } });
+    await expect(dataSource.query('SELECT pg_sleep(5)')).rejects.toThrow(DatabaseUnavailableError);
   });
 
   it('has its time-outs at the server as well, in milliseconds, and leaves none behind on its connection', async () => {
@@ -229,17 +221,6 @@ describePostgres('a transaction', () => {
     await expect(inTypeOrm).rejects.toThrow('transaction is aborted');
     expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
   });
-
-  it('of TypeORM returns the rows of RETURNING, and rejects with the errors of both engines', async () => {
-    await dataSource.transaction(async (manager) => {
-      expect(await manager.query(`UPDATE notes SET name = 'c' WHERE id = 2 RETURNING id, name`)).toEqual([
-        { id: 2, name: 'c' },
-      ]);
-      expect(await manager.sql`DELETE FROM notes WHERE id = ${2} RETURNING id`).toEqual([{ id: 2 }]);
-    });
-    await expect(dataSource.query(`INSERT INTO notes VALUES (1, 'twice')`)).rejects.toThrow('duplicate key');
-    await expect(dataSource.query('SELECT pg_sleep(5)')).rejects.toThrow(DatabaseUnavailableError);
-  });
 });
 
 describePostgres('a server', () => {
@@ -253,20 +234,24 @@ describePostgres('a server', () => {
 
   afterAll(() => server.remove());
 
-  describe('named wrongly', () => {
-    const messageFor = async (DATABASE_URL: string, environment = {}): Promise<string> => {
-      const folder = temporaryFolder();
-      const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, ...environment })));
-      const error = await source.initialize().then(
-        () => undefined,
-        (reason: Error) => reason,
-      );
+  /** The message of a failed start; without a failure, whether connections are encrypted. */
+  const start = async (DATABASE_URL: string, DATABASE_SSL_CA?: string): Promise<string> => {
+    const folder = temporaryFolder();
+    const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, DATABASE_SSL_CA })));
+    try {
+      await source.initialize();
+    } catch (error) {
+      expect((error as Error).name).toBe('DatabaseStartError');
+      return (error as Error).message;
+    } finally {
       rmSync(folder, { recursive: true });
-      if (error === undefined) await source.destroy();
-      else expect(error.name).toBe('DatabaseStartError');
-      return error?.message ?? 'none';
-    };
+    }
+    const [row] = await source.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+    await source.destroy();
+    return row.ssl ? 'encrypted' : 'plain';
+  };
 
+  describe('named wrongly', () => {
     it.each<[string, (url: URL) => void, string]>([
       ['host', (wrong) => (wrong.hostname = 'nowhere.invalid'), 'host name is not known'],
       ['port', (wrong) => (wrong.port = '1'), 'nothing listens there'],
@@ -277,7 +262,7 @@ describePostgres('a server', () => {
     ])('says that the %s is wrong, in one line and without the password', async (_what, harm, hint) => {
       const wrong = new URL(url);
       harm(wrong);
-      const message = await messageFor(wrong.href);
+      const message = await start(wrong.href);
       expect(message).toContain(hint);
       expect(message).not.toMatch(/\n|hunter2|secret/);
     });
@@ -288,17 +273,17 @@ describePostgres('a server', () => {
       );
       const latin = new URL(url);
       latin.pathname = '/latin';
-      expect(await messageFor(latin.href)).toContain('LATIN1');
+      expect(await start(latin.href)).toContain('LATIN1');
     });
 
     it('reports that the server requires TLS or a password', async () => {
       const bare = new URL(url);
       bare.password = '';
-      expect(await messageFor(bare.href)).toContain('requires a password');
+      expect(await start(bare.href)).toContain('requires a password');
       server.replace('pg_hba.conf', 'hostssl encrypted all all scram-sha-256\nhost postgres all all scram-sha-256\n');
       await onServer(url, (client) => client.query('SELECT pg_reload_conf()'));
       const encrypted = server.url('encrypted');
-      await until(async () => (await messageFor(encrypted)).includes('sslmode=verify-full'), 'TLS is required');
+      await until(async () => (await start(encrypted)).includes('sslmode=verify-full'), 'TLS is required');
     });
   });
 
@@ -335,7 +320,7 @@ describePostgres('a server', () => {
       expect(ledger.answered(/unknown|500/)).toBe(0);
       expect(ledger.answered(/503/)).toBeGreaterThan(0);
       expectKeptIn(await storedOn(url), ledger);
-      expect(await connections(url)).toBeLessThanOrEqual(7);
+      expect(await connectionsTo(url)).toBeLessThanOrEqual(7);
     });
 
     it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {
@@ -378,35 +363,22 @@ describePostgres('a server', () => {
       await server.start();
     });
 
-    const start = async (host: string, sslMode: string, DATABASE_SSL_CA?: string): Promise<string> => {
-      const folder = temporaryFolder();
-      const DATABASE_URL = `${url.replace('127.0.0.1', host)}?sslmode=${sslMode}`;
-      const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, DATABASE_SSL_CA })));
-      try {
-        await source.initialize();
-        const [row] = await source.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
-        await source.destroy();
-        return row.ssl ? 'encrypted' : 'plain';
-      } catch (error) {
-        return (error as Error).message;
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    };
+    const startAt = (host: string, sslMode: string, ca?: string): Promise<string> =>
+      start(`${url.replace('127.0.0.1', host)}?sslmode=${sslMode}`, ca);
 
     it('is used with the encryption of sslmode', async () => {
-      expect(await start('127.0.0.1', 'disable')).toBe('plain');
-      expect(await start('127.0.0.1', 'require')).toBe('encrypted');
-      expect(await start('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
+      expect(await startAt('127.0.0.1', 'disable')).toBe('plain');
+      expect(await startAt('127.0.0.1', 'require')).toBe('encrypted');
+      expect(await startAt('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
       // The form of a PEM in an environment file.
-      expect(await start('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
-      expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
+      expect(await startAt('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
+      expect(await startAt('localhost', 'verify-full', certificate)).toBe('encrypted');
     });
 
     it('is rejected when its certificate is not trusted, or names another host', async () => {
-      expect(await start('localhost', 'verify-full')).toContain('DATABASE_SSL_CA_FILE');
-      expect(await start('127.0.0.1', 'verify-ca')).toContain('not trusted');
-      expect(await start('127.0.0.1', 'verify-full', certificate)).toContain('not trusted');
+      expect(await startAt('localhost', 'verify-full')).toContain('DATABASE_SSL_CA_FILE');
+      expect(await startAt('127.0.0.1', 'verify-ca')).toContain('not trusted');
+      expect(await startAt('127.0.0.1', 'verify-full', certificate)).toContain('not trusted');
     });
   });
 });

@@ -140,11 +140,12 @@ export const TRANSACTIONS: Habits = {
       dataSource.query(`INSERT INTO items (name, version) VALUES ('${name}', 1) RETURNING version`),
     [{ version: 1 }],
   ],
-  'UPDATE ... RETURNING gives rows': [
+  'UPDATE and DELETE ... RETURNING give rows': [
     async ({ dataSource, items, name }) => {
       await items.insert({ name });
-      return dataSource.query(`UPDATE items SET big = 4 WHERE name = '${name}' RETURNING big`);
+      const updated = await dataSource.query(`UPDATE items SET big = 4 WHERE name = '${name}' RETURNING big`);
+      return [updated, await dataSource.manager.sql`DELETE FROM items WHERE name = ${name} RETURNING big`];
     },
-    [{ big: 4 }],
+    [[{ big: 4 }], [{ big: 4 }]],
   ],
 };

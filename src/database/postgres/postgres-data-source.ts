@@ -12,7 +12,6 @@ import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
-import { PostgresSql } from './postgres-sql.js';
 
 /** Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine. */
 export function createPostgresDataSource(settings: PostgresSettings, options: Partial<DataSourceOptions>): DataSource {
@@ -56,9 +55,9 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
 
   /** Advances the sequences first, because a skipped id does no harm and a repeated one does. */
   override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
-    const sql = new PostgresSql((text, values) => (this.queryRunner ?? this.dataSource).query(text, values));
+    const session = this.queryRunner ?? this.dataSource;
     for (const { column, last } of this.givenIds()) {
-      await advanceIdSequence(sql, this.getTableName(column.entityMetadata.tablePath), last, column.databaseName);
+      await advanceIdSequence(session, this.getTableName(column.entityMetadata.tablePath), last, column.databaseName);
     }
     return super.execute();
   }

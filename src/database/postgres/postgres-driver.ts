@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
@@ -13,8 +14,7 @@ import {
   type StatementLimits,
 } from '../engine.js';
 import { ConnectionPool, type ConnectionPoolOptions, type PostgresSettings } from './connections/connection-pool.js';
-import { portable } from './portable-columns.js';
-import { Hosts } from './connections/postgres-client.js';
+import { Hosts, type PostgresClient } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,
@@ -24,8 +24,8 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
-import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
+import { portable, PostgresQueryRunner } from './postgres-query-runner.js';
+import { mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
 /** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
@@ -43,11 +43,10 @@ const CHECK_TIMEOUT = 2000;
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
- * TypeORM's PostgreSQL driver with connections and errors of this service, and the engine for PostgreSQL. Transactions
- * are READ COMMITTED. The first statement of a transaction locks the rows that must not change. Every transaction locks
- * the record before the `storage` row, which prevents deadlocks.
+ * TypeORM's PostgreSQL driver with connections and errors of this service. The first statement of a transaction locks
+ * the rows that must not change. Every transaction locks the record before the `storage` row, to prevent deadlocks.
  */
-export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
+export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
@@ -60,7 +59,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
     deferReferences: 'SET CONSTRAINTS ALL DEFERRED',
-    lastGivenId,
+    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
   };
   readonly advanceIdSequence = advanceIdSequence;
 
@@ -70,16 +69,20 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     firstRecords: Infinity,
   };
   readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
-  readonly hosts: Hosts;
-  /** Pools for requests, for slow readers of lists, and for checks of the database. */
-  private pools!: Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
+  readonly hosts = new Hosts(this.settings.hosts);
+  readonly busyTimeout = this.settings.busyTimeout;
+  readonly limits: TransactionLimits = {
+    statement: this.settings.statementTimeout,
+    lock: this.busyTimeout,
+    idle: this.settings.transactionTimeout,
+  };
+  private pools = {} as Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
 
   constructor(
     dataSource: DataSource,
     private readonly settings: PostgresSettings,
   ) {
     super(dataSource);
-    this.hosts = new Hosts(settings.hosts);
   }
 
   /** The default as PostgreSQL reports it: a fraction has no quotes. TypeORM compares the two as text. */
@@ -91,42 +94,50 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 
   /** @throws {DatabaseStartError} with the server and the reason */
   override async connect(): Promise<void> {
-    this.pools = this.makePools(this.settings);
-    this.master = this.pools.ordinary.pool;
     try {
-      // TypeORM's `connect` would make its own pool, so its other queries are sent here.
-      const runner = this.createQueryRunner('master');
-      try {
-        this.version ??= await runner.getVersion();
-        this.searchSchema ??= await runner.getCurrentSchema();
-        this.schema ??= this.searchSchema;
-        await this.expectUtf8(runner);
-        await this.expectOneSchema(runner);
-      } finally {
-        await runner.release();
-      }
+      await super.connect();
+      await this.expectUtf8();
+      await this.expectOneSchema();
     } catch (error) {
       await this.disconnect();
       throw startError(this.hosts.toString(), error);
     }
   }
 
+  protected override createPool(): Promise<Pool> {
+    const { poolSize, listPoolSize, statementTimeout } = this.settings;
+    const queryTimeout = statementTimeout + STATEMENT_GRACE;
+    const make = (options: ConnectionPoolOptions): ConnectionPool =>
+      new ConnectionPool(this.settings, this.hosts, options);
+    const ordinary = make({ name: 'requests', max: poolSize, queryTimeout });
+    this.pools = {
+      ordinary,
+      lists: make({ name: 'lists', max: listPoolSize, queryTimeout, fallback: ordinary }),
+      checks: make({ name: 'checks', max: 1, queryTimeout: CHECK_TIMEOUT, fallback: ordinary }),
+    };
+    return Promise.resolve(ordinary.pool);
+  }
+
   override async disconnect(): Promise<void> {
     // Forgotten query runners would keep the pool open.
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
-    await Promise.all(this.allPools.map((pool) => pool.close()));
+    await Promise.all(Object.values(this.pools).map((pool) => pool.close()));
     this.master = undefined;
   }
 
   get connections(): ConnectionUsage[] {
-    return this.allPools.map(({ usage }) => usage);
+    return Object.values(this.pools).map(({ usage }) => usage);
   }
 
   explain(error: unknown): unknown {
     return isOfServer(error) ? startError(this.hosts.toString(), error) : error;
   }
 
-  readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
+  /** A read is repeated if its connection breaks. */
+  readonly committed: Sql = new PostgresSql((sql, parameters) => {
+    const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
+    return READS.test(sql) ? repeatRead(run) : run();
+  });
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.busyTimeout;
@@ -158,11 +169,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     await repeatRead(() => this.runOnce(this.pools.checks, IS_READ_ONLY, [], expectWritable));
   }
 
-  /** Takes a connection for a query runner of TypeORM. */
-  override async obtainMasterConnection(): Promise<[unknown, (failure?: unknown) => void]> {
+  override async obtainMasterConnection(): Promise<[PostgresClient, () => void]> {
     const { ordinary } = this.pools;
     const client = await ordinary.take();
-    return [client, (failure) => ordinary.giveBack(client, failure)];
+    return [client, () => void ordinary.giveBack(client)];
   }
 
   override createQueryRunner(mode: ReplicationMode): PostgresQueryRunner {
@@ -173,37 +183,12 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return portable(super.normalizeType(column));
   }
 
-  get busyTimeout(): number {
-    return this.settings.busyTimeout;
-  }
-
-  get limits(): TransactionLimits {
-    const { statementTimeout, busyTimeout, transactionTimeout } = this.settings;
-    return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout };
-  }
-
-  private get allPools(): ConnectionPool[] {
-    return Object.values(this.pools ?? {});
-  }
-
-  private makePools({ poolSize, listPoolSize, statementTimeout }: PostgresSettings): typeof this.pools {
-    const queryTimeout = statementTimeout + STATEMENT_GRACE;
-    const make = (options: ConnectionPoolOptions): ConnectionPool =>
-      new ConnectionPool(this.settings, this.hosts, options);
-    const ordinary = make({ name: 'requests', max: poolSize, queryTimeout });
-    return {
-      ordinary,
-      lists: make({ name: 'lists', max: listPoolSize, queryTimeout, fallback: ordinary }),
-      checks: make({ name: 'checks', max: 1, queryTimeout: CHECK_TIMEOUT, fallback: ordinary }),
-    };
-  }
-
   /** Rejects encodings other than UTF-8, because they cannot store all strings. */
-  private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
-    const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
-    if (row?.server_encoding === 'UTF8') return;
+  private async expectUtf8(): Promise<void> {
+    const [row] = await this.committed.sql<[{ server_encoding: string }]>`SHOW server_encoding`;
+    if (row.server_encoding === 'UTF8') return;
     throw new Error(
-      `the database ${this.settings.database} is encoded in ${row?.server_encoding}; make one with ENCODING 'UTF8'`,
+      `the database ${this.settings.database} is encoded in ${row.server_encoding}; make one with ENCODING 'UTF8'`,
     );
   }
 
@@ -211,12 +196,11 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
    * Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name.
    * Another application may have a table `storage`, but without an epoch.
    */
-  private async expectOneSchema(runner: PostgresQueryRunner): Promise<void> {
-    const [row] = (await runner.query(
-      `SELECT nspname AS found, current_schema() AS used FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-       JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'epoch'
-       WHERE pg_class.oid = to_regclass('storage') AND nspname <> current_schema()`,
-    )) as { found: string; used: string }[];
+  private async expectOneSchema(): Promise<void> {
+    const [row] = await this.committed.sql<{ found: string; used: string }[]>`
+      SELECT nspname AS found, current_schema() AS used FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'epoch'
+      WHERE pg_class.oid = to_regclass('storage') AND nspname <> current_schema()`;
     if (row === undefined) return;
     const choose = (schema: string): string => `ALTER ROLE CURRENT_USER SET search_path = "${schema}"`;
     throw new Error(
@@ -225,44 +209,35 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     );
   }
 
-  /** Runs one statement outside a transaction. A read is repeated if its connection breaks. */
-  private autocommit(sql: string, parameters: unknown[]): Promise<unknown[]> {
-    const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
-    return READS.test(sql) ? repeatRead(run) : run();
-  }
-
   /** @param expect throws an error if the rows show that the connection is not usable */
   private async runOnce(
     pool: ConnectionPool,
     sql: string,
     parameters: unknown[],
-    expect?: (rows: unknown[]) => void,
+    expect?: (rows: unknown[], client: PostgresClient) => void,
   ): Promise<unknown[]> {
     const client = await pool.take();
     try {
-      const { rows } = await execute(client, sql, parameters);
-      expect?.(rows);
-      await pool.giveBack(client);
+      const { rows } = await client.query<object>(sql, parameters);
+      expect?.(rows, client);
       return rows;
     } catch (error) {
-      void pool.giveBack(client, error);
       throw (mayWrite(sql) && outcomeUnknown(error)) || explained(error, sql, parameters);
+    } finally {
+      void pool.giveBack(client);
     }
   }
 }
 
-function expectWritable([row]: unknown[]): void {
+function expectWritable([row]: unknown[], client: PostgresClient): void {
   if (!(row as { read_only: boolean }).read_only) return;
-  throw Object.assign(new Error('The server is read-only'), { code: '25006' });
+  client.failure = Object.assign(new Error('The server is read-only'), { code: '25006' });
+  throw client.failure;
 }
 
 function mayRepeat(cause: unknown): boolean {
   return isConflict(cause) || (isConnectionFailure(cause) && !isTimeout(cause));
 }
-
-/** The largest id that the sequence of a table has given; 0 if it has given none. */
-const lastGivenId = (table: string): string =>
-  `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`;
 
 /**
  * A sequence does not roll back, but skipped ids do no harm. Does nothing for a column without a sequence.

@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, TypeORMError } from 'typeorm';
 import { type EngineError, engineErrors } from '../database-events.js';
 import {
   ConnectionLostError,
@@ -7,6 +7,7 @@ import {
   DiskFullError,
   OutcomeUnknownError,
   type UnavailableKind,
+  UnsafeIntegerError,
 } from '../errors.js';
 
 /** The SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
@@ -23,7 +24,7 @@ function isOfStatement(error: unknown): boolean {
 /** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P05|2600.|42P05|E[A-Z_]+)$/;
 
-/** Errors caused by another session or a limit. The connection stays usable. */
+/** Errors by another session or a limit. The connection stays usable. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
 /** data_corrupted, index_corrupted and io_error: the files or the volume of the server are damaged. */
@@ -67,21 +68,15 @@ export function isServerFull(error: unknown): boolean {
 /** Errors after which a COMMIT may have been executed; not time-outs and 25006, which are reported instead of it. */
 const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
-/** Message of node-postgres for a statement that was never sent. */
-const NEVER_SENT = /not queryable/;
-
-/** Tells whether a COMMIT or autocommit statement that failed with this error may have been executed. */
-function isResponseLost(error: unknown): boolean {
-  const code = codeOf(error);
-  if (code !== '') return LOST_RESPONSE.test(code) && !isOfStatement(error);
-  const { message } = error as Error;
-  return WITHOUT_CODE.test(message) && !NEVER_SENT.test(message);
-}
-
 /** The error for a change that may have been committed; `undefined` if the error proves that it was not. */
 export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined {
   if (error instanceof OutcomeUnknownError) return error;
-  return isResponseLost(error) ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
+  const code = codeOf(error);
+  const { message } = error as Error;
+  // node-postgres has not sent a statement for which the connection is "not queryable".
+  const isWithoutCode = code === '' && WITHOUT_CODE.test(message) && !message.includes('not queryable');
+  const isLost = isWithoutCode || (LOST_RESPONSE.test(code) && !isOfStatement(error));
+  return isLost ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
 }
 
 /** Tells whether the server is a standby, or has just lost its role as the primary. */
@@ -89,8 +84,11 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
+const OWN_ERRORS = [TypeORMError, OutcomeUnknownError, UnsafeIntegerError];
+
 /** The service's error for a full, busy or stopped database; `undefined` for an error of the statement. */
 export function translatePostgresError(error: unknown): Error | undefined {
+  if (OWN_ERRORS.some((type) => error instanceof type)) return error as Error;
   const code = codeOf(error);
   const unavailable = (message: string, kind?: UnavailableKind): Error =>
     new DatabaseUnavailableError(message, error, kind);

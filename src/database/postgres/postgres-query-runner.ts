@@ -5,31 +5,28 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
+import { UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
-import { portableColumn, portableTable } from './portable-columns.js';
-import { changesSession, type PostgresClient } from './connections/postgres-client.js';
-import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
-import { mayWrite, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
+import type { PostgresClient } from './connections/postgres-client.js';
+import { outcomeUnknown, translatePostgresError } from './postgres-errors.js';
+import { mayWrite } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
-export interface TransactionSettings extends PostgresDriver {
+interface SessionDriver extends PostgresDriver {
   readonly limits: TransactionLimits;
+  obtainMasterConnection(): Promise<[PostgresClient, () => void]>;
 }
 
 /** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
-/**
- * TypeORM's query runner with the errors and the limits of this service. Raw UPDATE and DELETE return rows, as on
- * SQLite; TypeORM returns rows and a count on PostgreSQL.
- */
+/** Raw UPDATE and DELETE return rows, as on SQLite. TypeORM returns rows and a count on PostgreSQL. */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
-  declare driver: TransactionSettings;
+  declare driver: SessionDriver;
   private client?: PostgresClient;
   private migrating = false;
-  /** Whether the caller releases the runner. Statements in flight may still run. */
+  /** Set before `isReleased`, because statements in flight may still run. */
   private isReleasedByCaller = false;
   /** The statement that ends a transaction, until the next statement. */
   private ending?: Promise<unknown>;
@@ -38,16 +35,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   /** TypeORM would release a runner whose connection breaks, and the next statement would not tell why it fails. */
   override connect(): Promise<PostgresClient> {
-    this.databaseConnectionPromise ??= this.takeConnection();
+    this.databaseConnectionPromise ??= this.driver.obtainMasterConnection().then(([client, release]) => {
+      this.driver.connectedQueryRunners.push(this);
+      this.releaseCallback = release;
+      this.client = client;
+      return client;
+    });
     return this.databaseConnectionPromise as Promise<PostgresClient>;
-  }
-
-  private async takeConnection(): Promise<PostgresClient> {
-    const [client, release] = (await this.driver.obtainMasterConnection()) as [PostgresClient, () => void];
-    this.driver.connectedQueryRunners.push(this);
-    this.releaseCallback = release;
-    this.client = client;
-    return client;
   }
 
   /**
@@ -62,17 +56,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
-    rejectTooManyParameters(parameters);
     const result = this.queryOnce(sql, parameters, useStructuredResult);
     this.settled = Promise.allSettled([this.settled, result]).then(() => undefined);
     if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) this.ending = result;
     return result;
   }
 
-  /**
-   * Streams rows with `pg-query-stream`.
-   * @throws {UnsafeIntegerError} as the error of the stream
-   */
+  /** An `UnsafeIntegerError` ends the stream. It needs the package `pg-query-stream`. */
   override async stream(
     sql: string,
     parameters?: unknown[],
@@ -80,10 +70,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     onError?: (error: Error) => void,
   ): Promise<ReadStream> {
     const rows = await super.stream(sql, parameters);
-    const { client } = this;
-    client!.isStreaming = true;
-    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
-    client!.once('drain', () => (client!.isStreaming = false));
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
     if (onEnd) checked.on('end', onEnd);
@@ -103,14 +89,15 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     await super.release();
   }
 
-  /** Migrations have no time-out. */
   override async beforeMigration(): Promise<void> {
     (await this.connect()).isUnlimited = true;
     this.migrating = true;
   }
 
   override createTable(table: Table, ...rest: [boolean?, boolean?, boolean?]): Promise<void> {
-    return super.createTable(portableTable(table), ...rest);
+    const copy = table.clone();
+    copy.columns = copy.columns.map(portableColumn);
+    return super.createTable(copy, ...rest);
   }
 
   override addColumn(table: Table | string, column: TableColumn): Promise<void> {
@@ -147,23 +134,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
     const isInTransaction = this.transactionDepth > 0 || this.client?.isInTransaction === true;
     const isFinal = isCommit(sql) || (!isInTransaction && mayWrite(sql));
-    const started = performance.now();
-    let failure: unknown;
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
-      if (this.client?.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
       return useStructuredResult ? result : result.records;
     } catch (error) {
-      failure = error;
-      const own = error instanceof QueryFailedError ? (error.driverError as Error) : (error as Error);
-      const cause = this.client?.reasonOf(own) ?? own;
-      if (cause instanceof UnsafeIntegerError) throw cause;
-      publishEngineError(cause);
-      if (this.client && isConnectionFailure(cause)) this.client.failure ??= cause;
+      const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
-    } finally {
-      if (this.client && changesSession(sql)) this.client.mustClose = true;
-      statementEnded(sql, performance.now() - started, failure);
     }
   }
 
@@ -205,3 +181,20 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 
 /** Not a rollback to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
+
+/**
+ * The PostgreSQL type of a column type. `integer` becomes a 64-bit type, as on SQLite, because ids, revisions and
+ * counts reach 2^53 - 1. A date with a time becomes `timestamptz`, an instant that does not depend on a time zone.
+ */
+export function portable(type: string): string {
+  if (/^(integer|int|int4)$/.test(type)) return 'bigint';
+  return /^(datetime|timestamp|timestamp without time zone)$/.test(type) ? 'timestamp with time zone' : type;
+}
+
+/** The PostgreSQL column of a migration. A generated number becomes an identity column. */
+function portableColumn(column: TableColumn): TableColumn {
+  const copy = column.clone();
+  copy.type = portable(column.type);
+  if (copy.isGenerated && copy.generationStrategy === 'increment') copy.generationStrategy = 'identity';
+  return copy;
+}

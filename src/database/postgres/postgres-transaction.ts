@@ -1,22 +1,12 @@
-import type { QueryResult } from 'pg';
 import { TRANSACTION_ENDED } from '../transaction-control.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, outcomeUnknown } from './postgres-errors.js';
-import { execute } from './postgres-sql.js';
 
-/** Limits in milliseconds. */
-export interface TransactionLimits {
-  readonly statement: number;
-  readonly lock: number;
-  /** Milliseconds between two statements of a transaction. */
-  readonly idle: number;
-}
+/** Limits in milliseconds; `idle` is the time between two statements. */
+export type TransactionLimits = Readonly<Record<'statement' | 'lock' | 'idle', number>>;
 
-/**
- * The statements that begin a transaction with its limits, sent as one message. The limits are local to the
- * transaction, because a pooler like PgBouncer gives the session to others afterwards.
- */
+/** The statements that begin a transaction with limits of its own: a pooler gives the session to others afterwards. */
 export function beginning(begin: string, { statement, lock, idle }: TransactionLimits): string {
   return (
     `${begin}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock}; ` +
@@ -39,23 +29,25 @@ export class PostgresTransaction {
 
   constructor(private readonly connections: ConnectionPool) {}
 
-  /**
-   * Takes a connection and begins. Call it first.
-   * @param begin result of `beginning`
-   */
+  /** Takes a connection and begins with a result of `beginning`. */
   async begin(begin: string): Promise<void> {
     this.client = await this.connections.take();
     try {
-      await this.execute(begin);
+      await this.run(begin);
     } catch (error) {
       await this.rollback();
       throw error;
     }
   }
 
-  readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
+  readonly run = async (sql: string, parameters: unknown[] = []): Promise<unknown[]> => {
     if (this.isOver) throw TRANSACTION_ENDED;
-    return (await this.execute(sql, parameters)).rows as unknown[];
+    try {
+      return (await this.client.query<object>(sql, parameters)).rows;
+    } catch (error) {
+      this.failure ??= error;
+      throw explained(error, sql, parameters);
+    }
   };
 
   /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not stored */
@@ -64,27 +56,18 @@ export class PostgresTransaction {
     this.isOver = true;
     this.failure = undefined;
     try {
-      await execute(this.client, COMMIT, undefined);
+      await this.client.query(COMMIT);
     } catch (error) {
-      await this.connections.giveBack(this.client, error);
       throw outcomeUnknown(error) ?? explained(error, 'COMMIT', []);
+    } finally {
+      await this.connections.giveBack(this.client);
     }
-    await this.connections.giveBack(this.client);
   }
 
-  /** Rolls everything back. Does nothing after the end. */
+  /** Does nothing after the end. */
   async rollback(): Promise<void> {
     if (this.isOver || this.client === undefined) return;
     this.isOver = true;
-    await this.connections.giveBack(this.client, this.failure);
-  }
-
-  private async execute(sql: string, parameters?: unknown[]): Promise<QueryResult> {
-    try {
-      return await execute(this.client, sql, parameters);
-    } catch (error) {
-      this.failure ??= error;
-      throw explained(error, sql, parameters ?? []);
-    }
+    await this.connections.giveBack(this.client);
   }
 }

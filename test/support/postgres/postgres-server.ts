@@ -215,6 +215,12 @@ export async function endSessions(url: string): Promise<void> {
   );
 }
 
+/** The number of connections of services to a database. */
+export async function connectionsTo(url: string): Promise<number> {
+  const sql = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'cookies' AND datname = current_database()`;
+  return (await onServer(url, (client) => client.query(sql))).rows.length;
+}
+
 /** Runs SQL on a server, without the service. */
 export async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });

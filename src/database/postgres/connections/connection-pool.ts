@@ -19,7 +19,6 @@ export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, '
 export interface ConnectionPoolOptions {
   /** Name in the metrics. */
   readonly name: string;
-  /** Maximum number of connections. */
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
@@ -44,14 +43,10 @@ const FORMATS = 'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_fl
 
 type Pooled = PostgresClient & pg.PoolClient;
 
-/**
- * A pool of connections to the primary server. A caller takes a connection and gives it back with the failure it met.
- * If the server has no free slots, the existing connections serve all callers in turn.
- */
+/** Connections to the primary server. If that has no free slots, the existing connections serve all callers in turn. */
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
-  /** Number of connections that are being made. */
   private connecting = 0;
   /** Set while the pool has a lower limit, because the server had no free slot. */
   private growth?: NodeJS.Timeout;
@@ -89,9 +84,7 @@ export class ConnectionPool {
     this.pool.on('error', () => undefined);
   }
 
-  /**
-   * @throws {DatabaseUnavailableError} when no connection is free in time or can be made; its cause is the reason
-   */
+  /** @throws {DatabaseUnavailableError} when no connection is free in time or can be made */
   async take(): Promise<PostgresClient> {
     const { fallback } = this.options;
     const isStarved = this.growth !== undefined && this.connected === 0;
@@ -109,11 +102,9 @@ export class ConnectionPool {
     }
   }
 
-  /**
-   * Takes a connection back. The next caller gets it after the server has reported that no transaction is open on it.
-   * @param failure the error that the caller met on the connection
-   */
-  async giveBack(client: PostgresClient, failure: unknown = client.failure): Promise<void> {
+  /** The next caller gets the connection after the server has reported that no transaction is open on it. */
+  async giveBack(client: PostgresClient): Promise<void> {
+    const { failure } = client;
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
     // Other connections that were made before may lead to the same stopped server.
@@ -121,7 +112,7 @@ export class ConnectionPool {
     let mustClose = client.mustClose || isBroken;
     if (!mustClose && !client.isIdle) {
       // An empty statement waits for those in flight.
-      const reset = client.query(client.isInTransaction ? 'ROLLBACK' : '');
+      const reset = client.query({ text: client.isInTransaction ? 'ROLLBACK' : '' });
       mustClose = await reset.then(
         () => client.isInTransaction,
         () => true,

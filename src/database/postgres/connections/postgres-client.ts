@@ -1,10 +1,13 @@
 import { Logger } from '@nestjs/common';
-import pg, { type ClientConfig } from 'pg';
+import pg, { type ClientConfig, type QueryResult } from 'pg';
+import { TypeORMError } from 'typeorm';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
-import { UnsafeIntegerError } from '../../errors.js';
+import { publishStatement } from '../../database-events.js';
+import { OutcomeUnknownError, UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
-import { isTransactionTimeout, PAUSED } from '../postgres-errors.js';
+import { isConnectionFailure, isTransactionTimeout, PAUSED, publishEngineError } from '../postgres-errors.js';
+import { READS } from '../postgres-sql.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -45,6 +48,11 @@ const INT8 = 20;
 /** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** The protocol counts parameters with 16 bits. */
+const MOST_PARAMETERS = 65_535;
+
+const UNCONFIRMED = 'The wait for the standby was cancelled: the commit may be lost with the primary';
+
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
   /** Milliseconds that a server may take to accept a connection. */
@@ -54,52 +62,60 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly onConnected: (error: Error | null) => void;
 }
 
-/** One connection to the last known primary. */
+/**
+ * One connection to the last known primary. A statement that is a string is that of a caller: it is measured, and the
+ * connection keeps what it means for the next caller. Statements that are objects are sent as they are.
+ */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
   /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
-  /** The first error that ended the connection. */
+  /** The first error that ended the connection, or showed that it leads to the wrong server. */
   failure?: Error;
-  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
-  isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
-  private unconfirmed = false;
+  /** Whether no standby has confirmed a commit of the statement in flight. */
+  private isUnconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
+  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
+  private isStreaming = false;
 
   constructor(private readonly config: PostgresClientConfig) {
     const { hosts } = config;
     const target = hosts.current;
     // `pg.Pool` hides the password from code that copies its options.
-    super({
-      ...config,
-      ...target,
-      password: config.password,
-      connectionTimeoutMillis: config.connectTimeout,
-      types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
-    });
+    super({ ...config, ...target, password: config.password, connectionTimeoutMillis: config.connectTimeout });
     this.target = target;
     this.generation = hosts.generation;
+    this.setTypeParser(INT8, this.toSafeInteger);
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', (error) => {
       this.failure ??= error;
       // A caller that has forgotten the transaction never gets its error.
       if (isTransactionTimeout(error)) new Logger('Database').warn(PAUSED);
     });
-    this.on('drain', () => (this.isReady = true));
-    const query = super.query.bind(this) as (...parameters: unknown[]) => unknown;
-    const tracked = (statement: unknown, ...rest: unknown[]): unknown => {
-      this.isReady = false;
-      const isLimited = !this.isUnlimited || typeof statement !== 'string';
-      return query(isLimited ? statement : { text: statement, query_timeout: LONGEST_TIMER }, ...rest);
-    };
-    this.query = tracked as typeof this.query;
-    this.on('notice', (notice) => {
-      if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
+    this.on('drain', () => {
+      this.isReady = true;
+      // Rows may arrive after their stream was destroyed, but not after this event.
+      this.isStreaming = false;
     });
+    // The server reports a cancelled wait for a standby only as a notice (src/backend/replication/syncrep.c).
+    this.on('notice', ({ routine }) => (this.isUnconfirmed ||= routine === 'SyncRepWaitForLSN'));
+    const superQuery = super.query.bind(this) as (...parameters: unknown[]) => unknown;
+    const send = (...parameters: unknown[]): unknown => {
+      this.isReady = false;
+      return superQuery(...parameters);
+    };
+    const query = (statement: string | object, values?: unknown[], ...rest: unknown[]): unknown => {
+      if (typeof statement === 'object') this.isStreaming ||= 'submit' in statement;
+      const isOfCaller = typeof statement === 'string' && typeof values !== 'function' && rest.length === 0;
+      if (!isOfCaller) return send(statement, values, ...rest);
+      const limited = { text: statement, values, query_timeout: this.isUnlimited ? LONGEST_TIMER : undefined };
+      return this.run(statement, values, () => send(limited) as Promise<QueryResult>);
+    };
+    this.query = query as typeof this.query;
   }
 
   override connect(): Promise<pg.Client>;
@@ -113,27 +129,48 @@ export class PostgresClient extends pg.Client {
     });
   }
 
-  /** Why a statement failed: its own error, or the time-out by which the server ended the session before it. */
-  reasonOf(error: Error): Error {
-    return isTransactionTimeout(this.failure) ? this.failure : error;
-  }
-
   /** Whether a transaction is open, according to the last ReadyForQuery message of the server. */
   get isInTransaction(): boolean {
     return this.getTransactionStatus() !== 'I';
   }
 
-  /** Whether no transaction is open and no statement is in flight. */
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
 
-  /** Parses 64-bit integers to numbers, as SQLite returns them. */
-  private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
-    return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
+  /** @throws {OutcomeUnknownError} for a commit that no standby has confirmed; otherwise errors of node-postgres */
+  private async run(sql: string, values: unknown[] = [], send: () => Promise<QueryResult>): Promise<QueryResult> {
+    if (values.length > MOST_PARAMETERS) {
+      throw new TypeORMError(
+        `The statement has ${values.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, ` +
+          'or the values as one array (= ANY($1))',
+      );
+    }
+    const started = performance.now();
+    let failure: Error | undefined;
+    try {
+      const result = await send();
+      if (this.isUnconfirmed) throw new OutcomeUnknownError(UNCONFIRMED);
+      return result;
+    } catch (error) {
+      // The server may have ended the session before the statement, by a time-out that says why it failed.
+      failure = isTransactionTimeout(this.failure) ? this.failure : (error as Error);
+      if (isConnectionFailure(failure)) this.failure ??= failure;
+      publishEngineError(failure);
+      throw failure;
+    } finally {
+      this.isUnconfirmed = false;
+      this.mustClose ||= changesSession(sql);
+      const milliseconds = performance.now() - started;
+      const kind = READS.test(sql) ? 'read' : 'write';
+      publishStatement({ kind, milliseconds, system: 'postgresql', sql, error: failure });
+    }
   }
 
-  /** @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value */
+  /**
+   * Parses a 64-bit integer to a number, as SQLite returns it.
+   * @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value
+   */
   private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
     const value = Number(digits);
     if (Number.isSafeInteger(value)) return value;
@@ -141,16 +178,6 @@ export class PostgresClient extends pg.Client {
     if (!this.isStreaming) throw error;
     return error;
   };
-
-  /**
-   * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only
-   * as a notice (src/backend/replication/syncrep.c).
-   */
-  takeUnconfirmed(): boolean {
-    const { unconfirmed } = this;
-    this.unconfirmed = false;
-    return unconfirmed;
-  }
 }
 
 /** TLS options for an `sslmode`, as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html). */
@@ -161,9 +188,7 @@ export function tlsOf({ sslMode, sslCa }: PostgresUrl & Config['database']): Cli
   return checked ? { ca: sslCa, checkServerIdentity: () => undefined } : { rejectUnauthorized: false };
 }
 
-/**
- * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
- */
+/** `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction. */
 const CHANGES_SESSION =
   /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
 /** Session locks, `set_config` with anything but `true`, and `SELECT INTO TEMP`. */
