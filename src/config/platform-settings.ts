@@ -129,7 +129,7 @@ export const PLATFORM_SETTINGS = {
       default: '30000',
     }),
     bufferedBytes: setting('RESPONSE_BUFFER_BYTES', integer(65_536, 2 ** 40), {
-      about: 'bytes of memory for unread responses; above it the slowest reader is cut off, then large ones are 503',
+      about: 'bytes of memory for unread responses; above it slow readers are cut off, then large responses are 503',
       default: '67108864',
     }),
   },
