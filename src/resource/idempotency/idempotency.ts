@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
-import { engineOf, type Sql, transaction } from '../../database/engine.js';
+import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
@@ -162,18 +162,18 @@ export async function saveResults(
 
 /**
  * Deletes the expired keys. Every process does this, without `Leases.run`, which would write first and so fail on a full
- * volume. After each transaction it pauses as long as that took, so that others can write.
+ * volume. It writes only when a key has expired. After each transaction it pauses as long as that took, so that others
+ * can write.
  */
 export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSignal): Promise<void> {
-  const { now } = engineOf(dataSource).dialect;
+  const expired = `expires <= ${engineOf(dataSource).dialect.now}`;
+  const find = `SELECT id FROM idempotency_keys WHERE ${expired} LIMIT 1`;
   // The outer condition is for PostgreSQL, where another process may have stored a new result since the SELECT.
-  const statement = `DELETE FROM idempotency_keys WHERE expires <= ${now} AND id IN
-    (SELECT id FROM idempotency_keys WHERE expires <= ${now} ORDER BY expires LIMIT ${MOST_DELETED}) RETURNING id`;
-  const deleteSome = (tx: Sql) => tx.query<unknown[]>(statement, []);
-  let deleted = MOST_DELETED;
-  while (deleted === MOST_DELETED && !signal.aborted) {
+  const deletion = `DELETE FROM idempotency_keys WHERE ${expired} AND id IN
+    (SELECT id FROM idempotency_keys WHERE ${expired} ORDER BY expires LIMIT ${MOST_DELETED})`;
+  while (!signal.aborted && (await committed(dataSource).query<unknown[]>(find, [])).length > 0) {
     const started = performance.now();
-    ({ length: deleted } = await transaction(dataSource, deleteSome, { reclaimsSpace: true }));
+    await transaction(dataSource, (tx) => tx.query(deletion, []), { reclaimsSpace: true });
     await delay(performance.now() - started, undefined, { signal }).catch(() => undefined);
   }
 }
