@@ -8,6 +8,7 @@ export type ConnectionLimits = Config['http'] & Partial<Pick<Config, 'trustProxy
 /** The open connections, limited in all and for each address. */
 export class OpenConnections extends Set<Connection> {
   private readonly isProxy = compile(this.limits.trustProxy || []);
+  private readonly byAddress = new Map<string, Set<Connection>>();
 
   constructor(private readonly limits: ConnectionLimits) {
     super();
@@ -18,16 +19,23 @@ export class OpenConnections extends Set<Connection> {
     super.add(connection);
     const { connections, connectionsPerAddress } = this.limits;
     const { address = '', addressKey } = connection;
-    const siblings =
-      this.size > connectionsPerAddress ? [...this].filter((each) => each.addressKey === addressKey) : [];
-    const isCrowded = siblings.length > connectionsPerAddress && !this.isProxy(address, 0);
+    const siblings = this.byAddress.get(addressKey) ?? new Set<Connection>();
+    this.byAddress.set(addressKey, siblings.add(connection));
+    const isCrowded = siblings.size > connectionsPerAddress && !this.isProxy(address, 0);
     if (isCrowded) this.closeOne(siblings, connection);
     else if (this.size > connections) this.closeOne(this, connection);
     return this;
   }
 
+  override delete(connection: Connection): boolean {
+    const siblings = this.byAddress.get(connection.addressKey);
+    siblings?.delete(connection);
+    if (siblings?.size === 0) this.byAddress.delete(connection.addressKey);
+    return super.delete(connection);
+  }
+
   /** Closes the oldest of the most expendable connections, or the newcomer if all others are in use. */
-  private closeOne(candidates: Iterable<Connection>, newcomer: Connection): void {
+  private closeOne(candidates: Set<Connection>, newcomer: Connection): void {
     let mostExpendable = newcomer;
     let lowestPriority = Infinity;
     for (const connection of candidates) {
