@@ -78,6 +78,8 @@ const THROWN: Readonly<Record<string, unknown>> = {
   'conflict-with-odd-code': new ConflictException('The jar is open', { errorCode: 'JAR open' }),
   'list-of-messages': new BadRequestException(['label is too short', 'label is no label']),
   'bad-gateway': new BadGatewayException('The oven does not respond'),
+  // As with the absent body of another service: `new HttpException(response.data, response.status)`.
+  'without-a-response': new HttpException(undefined as never, 418),
   internal: new InternalServerErrorException('secret inside'),
   'no-status': new HttpException('secret inside', 42),
   'numeric-code': foreign({ code: 23505 }),
@@ -270,13 +272,14 @@ describe('errors of a feature', () => {
     ['conflict-with-odd-code', 409, 'CONFLICT', 'The jar is open'],
     ['list-of-messages', 400, 'BAD_REQUEST', 'label is too short; label is no label'],
     ['bad-gateway', 502, 'BAD_GATEWAY', 'The oven does not respond'],
+    ['without-a-response', 418, 'I_M_A_TEAPOT', 'Http Exception'],
   ])('an exception of Nest keeps status, code and message: %s', async (name, status, errorCode, message) => {
     const response = await send('GET', `/thrown/${name}`);
     expectError(response, status, errorCode);
     expect(response.body.message).toBe(message);
   });
 
-  it.each(Object.keys(THROWN).slice(5))(
+  it.each(Object.keys(THROWN).slice(6))(
     'an error that is not of this service is a 500 and is logged: %s',
     async (name) => {
       const response = await send('GET', `/thrown/${name}`);

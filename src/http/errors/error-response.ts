@@ -71,7 +71,7 @@ function fromException(error: HttpException): ApiError {
 
 /** The message as one string; Nest's own validation gives a list. */
 function messageOf(error: HttpException): string {
-  const { message } = error.getResponse() as { message?: unknown };
+  const { message } = Object(error.getResponse()) as { message?: unknown };
   return Array.isArray(message) && message.length > 0 ? message.map(String).join('; ') : error.message;
 }
 
