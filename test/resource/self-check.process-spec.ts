@@ -94,13 +94,13 @@ describe('a database file that can be opened and locked, but not written', () =>
   });
 });
 
-describe('a ROLLBACK that fails', () => {
-  /** Fails the statement `failNext` once with an I/O error. */
+describe('an I/O error of the writing connection', () => {
+  /** Fails the next statement that contains `failNext`, once. */
   class FailingConnection extends SqliteConnection {
     failNext?: string;
 
     override run(sql: string, parameters: readonly unknown[] = []) {
-      if (sql !== this.failNext) return super.run(sql, parameters);
+      if (this.failNext === undefined || !sql.includes(this.failNext)) return super.run(sql, parameters);
       this.failNext = undefined;
       throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
     }
@@ -126,7 +126,7 @@ describe('a ROLLBACK that fails', () => {
   const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], false);
   const stored = () => connection.run('SELECT id FROM t ORDER BY id').rows?.map(({ id }) => id);
 
-  it('in the timer of a transaction that lasts too long ends neither the process nor the writes after it', async () => {
+  it('in the ROLLBACK of a transaction that lasts too long ends neither the process nor the writes after it', async () => {
     const transaction = await writer.begin(false);
     transaction.run('INSERT INTO t VALUES (1)');
     connection.failNext = 'ROLLBACK';
@@ -136,7 +136,7 @@ describe('a ROLLBACK that fails', () => {
     expect(stored()).toEqual([3]);
   });
 
-  it('of one job of a shared batch undoes and rejects all of it, and is not committed later', async () => {
+  it('in the ROLLBACK of one job undoes and rejects its whole batch, which is not committed later', async () => {
     const first = await writer.begin(false);
     first.run('INSERT INTO t VALUES (1)');
     const joined = writer.begin(false);
@@ -148,6 +148,14 @@ describe('a ROLLBACK that fails', () => {
     await expect(committed).rejects.toThrow(/disk I\/O error|cannot be used/);
     await insert(3);
     expect(stored()).toEqual([3]);
+  });
+
+  it('before a job joins a batch rejects that job alone, and does not end the process', async () => {
+    await insert(1);
+    connection.failNext = 'sqlite_schema';
+    const results = await Promise.allSettled([2, 3, 4].map(insert));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(stored()).toEqual([1, 2, 4]);
   });
 });
 

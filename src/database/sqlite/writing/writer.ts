@@ -147,12 +147,12 @@ export class Writer {
     while (!this.taken) {
       const job = this.queue.first;
       if (job === undefined) return this.commitSoon();
-      if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
-        this.commit();
-        continue;
-      }
       // The job stays in the queue until it has run, to be repeated when the file is locked.
       try {
+        if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
+          this.commit();
+          continue;
+        }
         this.file.assertNotMoved();
         // A failed ROLLBACK may have left a transaction.
         if (!this.group.isOpen && this.connection.inTransaction) this.connection.run('ROLLBACK');
