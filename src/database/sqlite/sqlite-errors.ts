@@ -44,7 +44,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   return OWN_ERRORS.some((type) => known instanceof type) ? known : new QueryFailedError(sql, parameters, known);
 }
 
-const ENGINE_ERRORS: readonly [RegExp, EngineError][] = [
+const KINDS_BY_CODE: readonly [RegExp, EngineError][] = [
   // SQLite reports a full volume as an I/O error if the WAL index cannot grow.
   [/^SQLITE_(FULL|IOERR_SHMSIZE)$/, 'full'],
   [/^SQLITE_(CORRUPT|NOTADB)/, 'corrupt'],
@@ -55,7 +55,7 @@ const ENGINE_ERRORS: readonly [RegExp, EngineError][] = [
 /** The error of the file or its volume; `undefined` for errors of statements, and locks. */
 export function engineErrorOf(error: unknown): EngineError | undefined {
   const code = sqliteCode(error);
-  return ENGINE_ERRORS.find(([pattern]) => pattern.test(code))?.[1];
+  return KINDS_BY_CODE.find(([pattern]) => pattern.test(code))?.[1];
 }
 
 /** Explains to an operator why the file cannot be opened or written at start. */
