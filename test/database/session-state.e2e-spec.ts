@@ -88,6 +88,11 @@ describePostgres('the shared connections on PostgreSQL', () => {
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
+  it('accept null in place of parameters, as node-postgres does', async () => {
+    const noParameters = null as unknown as undefined;
+    expect(await dataSource.query('SELECT 1 AS one', noParameters)).toEqual([{ one: 1 }]);
+  });
+
   it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
     const runner = dataSource.createQueryRunner();
     const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';

@@ -108,12 +108,12 @@ export class PostgresClient extends pg.Client {
       this.isReady = false;
       return superQuery(...parameters);
     };
-    const query = (statement: string | object, values?: unknown[], ...rest: unknown[]): unknown => {
+    const query = (statement: string | object, values?: unknown[] | null, ...rest: unknown[]): unknown => {
       if (typeof statement === 'object') this.isStreaming ||= 'submit' in statement;
       const isOfCaller = typeof statement === 'string' && typeof values !== 'function' && rest.length === 0;
       if (!isOfCaller) return send(statement, values, ...rest);
       const limited = { text: statement, values, query_timeout: this.isUnlimited ? LONGEST_TIMER : undefined };
-      return this.run(statement, values, () => send(limited) as Promise<QueryResult>);
+      return this.run(statement, values ?? [], () => send(limited) as Promise<QueryResult>);
     };
     this.query = query as typeof this.query;
   }
@@ -139,7 +139,7 @@ export class PostgresClient extends pg.Client {
   }
 
   /** @throws {OutcomeUnknownError} for a commit that no standby has confirmed; otherwise errors of node-postgres */
-  private async run(sql: string, values: unknown[] = [], send: () => Promise<QueryResult>): Promise<QueryResult> {
+  private async run(sql: string, values: unknown[], send: () => Promise<QueryResult>): Promise<QueryResult> {
     if (values.length > MOST_PARAMETERS) {
       throw new TypeORMError(
         `The statement has ${values.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, ` +
