@@ -106,6 +106,13 @@ describe('the target of export and backup', () => {
     expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
   });
 
+  it.each(COMMANDS)('is rejected in a folder that is missing or no folder: %s', async (_name, args) => {
+    const missing = await run(folder, [...args, 'nowhere/file']);
+    expect(missing).toMatchObject(endedWith(1, 'the folder nowhere does not exist'));
+    const wrong = await run(folder, [...args, '/proc/self/file']);
+    expect(wrong).toMatchObject(endedWith(1, /the folder \/proc\/\d+ cannot be written: /));
+  });
+
   it.each([
     ['a pipe', COMMANDS[1], (command: string) => `${command} | cat`],
     ['a file that is appended to', COMMANDS[0], (command: string) => `${command} >> log && cat log`],

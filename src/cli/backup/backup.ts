@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
+import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { outputFile, standardOutput } from '../output/destination.js';
@@ -23,9 +24,8 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   requireDatabase(config);
   const target = await outputFile(config, file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
-  const place = `${target ?? path}.partial-`;
   try {
-    await using folder = await draftFolder(place);
+    await using folder = await draftFolder(`${target ?? path}.partial-`);
     const draft = join(folder.path, 'draft.sqlite');
     await copyDatabase(path, draft, interrupt);
     const { errors, drifts, counts, migrations } = await checkFile(draft);
@@ -43,8 +43,8 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     interrupt.throwIfAborted();
-    const isDenied = /^(SQLITE_(READONLY|CANTOPEN)|EACCES$)/.test((error as NodeJS.ErrnoException).code ?? '');
-    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(place)])])})` : '';
+    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
+    const owners = isDenied ? ` (${ownersOf([dirname(path), path])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
   }
 }

@@ -49,7 +49,8 @@ async function folderWritable(path: string): Promise<string> {
     writeFileSync(join(trial.path, 'file'), 'trial', { flush: true });
     return folder;
   } catch (error) {
-    throw new Error(`${folder} cannot be written: ${fileProblem(folder, error)}`, { cause: error });
+    const { cause = error } = error as Error;
+    throw new Error(`${folder} cannot be written: ${fileProblem(folder, cause)}`, { cause: error });
   }
 }
 

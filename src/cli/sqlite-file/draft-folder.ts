@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 
 /** Milliseconds after which a folder of drafts counts as that of a killed process. */
@@ -12,16 +14,22 @@ const LONGEST_USE = 6 * 3600 * 1000;
  * @param prefix the beginning of its path
  */
 export async function draftFolder(prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {
+  const folder = dirname(prefix);
   const own = `${prefix}${hostname()}-${process.pid}-`;
   // Without the right to read it, a folder may still take new files.
-  for (const entry of await readdir(dirname(prefix), { withFileTypes: true }).catch(() => [])) {
-    if (!entry.isDirectory() || !entry.name.startsWith(basename(prefix))) continue;
-    const path = join(dirname(prefix), entry.name);
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    // Other folders whose names begin with the prefix are not of this function.
+    const isDraft = entry.isDirectory() && entry.name.startsWith(basename(prefix)) && /-\d+-\w{6}$/.test(entry.name);
+    if (!isDraft) continue;
+    const path = join(folder, entry.name);
     // Another process may remove its folder meanwhile.
     const used = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
     if (path.startsWith(own) || Date.now() - used > LONGEST_USE) await remove(path);
   }
-  const path = await mkdtemp(own);
+  const path = await mkdtemp(own).catch((error: unknown) => {
+    const problem = existsSync(folder) ? `cannot be written: ${fileProblem(folder, error)}` : 'does not exist';
+    throw new Error(`the folder ${folder} ${problem}`, { cause: error });
+  });
   giveToFolderOwner(path, path);
   return { path, [Symbol.asyncDispose]: () => remove(path) };
 }
