@@ -46,10 +46,12 @@ describe('the command line', () => {
     expect(await run(folder, args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
   });
 
-  it('doctor accepts an empty database file, as it is before the first start', async () => {
+  it('doctor accepts an empty database file, as it is before the first start, but none with only a view', async () => {
     const place = temporaryFolder();
     writeFileSync(join(place, 'cookies.sqlite'), '');
     expect((await run(place, ['doctor'])).stdout).toMatch(/^ok {4}database file +.* is empty; a start or a migration/m);
+    inDatabase(place, (database) => database.exec('CREATE VIEW report AS SELECT 1'));
+    expect((await run(place, ['doctor'])).stdout).toMatch(/^FAIL {2}database file +.* is no database of this service/m);
   });
 
   it('exits with 1 and names the variables when the settings are wrong', async () => {

@@ -193,6 +193,15 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect((await client.get('/readings?sort=level&limit=1')).headers.get('x-total-count')).toBe('7');
     });
 
+    it('GET in another order is 304 until a reading changes', async () => {
+      const path = '/readings?sort=-weight&levelFrom=0';
+      const etag = (await client.get(path)).headers.get('etag')!;
+      expect((await client.get(path, { 'if-none-match': etag })).status).toBe(304);
+      await store.update(first, { weight: 0.2 });
+      expect((await client.get(path, { 'if-none-match': etag })).status).toBe(200);
+      await store.update(first, { weight: 0.1 });
+    });
+
     const cursor = (...parts: unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
     it.each([

@@ -16,7 +16,7 @@ export interface FileReport {
   readonly pending: string[];
   /** Records of each resource. */
   readonly counts: Map<string, number>;
-  /** Whether it has no table, as before the first start. */
+  /** Whether it has no table, index, trigger or view, as before the first start. */
   isEmpty: boolean;
 }
 
@@ -60,7 +60,7 @@ function checkPages(column: ReadColumn, thoroughly: boolean, { errors }: FileRep
 function checkContents(column: ReadColumn, known: readonly string[], report: FileReport, config?: Config): void {
   const { errors, drifts, migrations, pending, counts } = report;
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
-  report.isEmpty = tables.size === 0;
+  report.isEmpty = column('SELECT 1 FROM sqlite_schema LIMIT 1').length === 0;
   const isOurs = tables.has('migrations') && tables.has('storage');
   if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
   pending.push(...known.filter((name) => !migrations.includes(name)));
