@@ -103,14 +103,14 @@ describe('cli backup --to', () => {
   });
 
   it('removes drafts of more than six hours', async () => {
-    const [old, working] = ['.cookies-backup-aB3dE6', '.cookies-backup-aB3dE7'];
+    const [old, working] = ['.cookies-backup-other-12-aB3dE6', '.cookies-backup-other-12-aB3dE7'];
     for (const name of [old, working]) mkdirSync(at(name));
     writeFileSync(at(old, 'draft.sqlite'), 'half');
     const before = Date.now() / 1000 - 6.1 * 3600;
     utimesSync(at(old), before, before);
-    writeFileSync(at('.cookies-backup-aB3dE8'), 'a file');
+    writeFileSync(at('.cookies-backup-other-12-aB3dE8'), 'a file');
     expect(await backup()).toMatchObject({ code: 0 });
-    expect(files().filter((name) => !NAME.test(name))).toEqual([working, '.cookies-backup-aB3dE8'].sort());
+    expect(files().filter((name) => !NAME.test(name))).toEqual([working, '.cookies-backup-other-12-aB3dE8'].sort());
   });
 
   const faulty = async (fault: ConstructorParameters<typeof FileCalls>[1], ...args: string[]) => {
