@@ -76,7 +76,9 @@ export async function lostChains(sql: Sql, dataSource: DataSource): Promise<stri
 
 /** @returns the problem of the first wrong line */
 async function verifyChain(snapshot: Snapshot, chain: AuditChain): Promise<string | undefined> {
-  let [first, last, sealed] = [0, 0, 0];
+  let first = 0;
+  let last = 0;
+  let sealed = 0;
   let hash: string | undefined;
   // The largest sequence that a `prune` line names.
   let pruned = 0;

@@ -282,6 +282,14 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), first);
   });
 
+  it('begins no transaction to delete expired keys when none has expired', async () => {
+    await source.query(`UPDATE idempotency_keys SET expires = ${engineOf(source).dialect.now} + 60000`);
+    const transactions = jest.spyOn(engineOf(source), 'transaction');
+    await deleteExpiredKeys(source, new AbortController().signal);
+    expect(transactions).not.toHaveBeenCalled();
+    transactions.mockRestore();
+  });
+
   describe('of an action', () => {
     const outing = async (): Promise<Answer> => {
       const { body: sleigh } = await send('/sleighs', { seats: 4 }, {});

@@ -5,9 +5,19 @@ import type { AuditChain, AuditLine } from './audit.entity.js';
 
 /** The properties that a hash covers, in the order of the hash. */
 const CONTENT = [
-  ...(['resource', 'sequence', 'at', 'operation', 'record'] as const),
-  ...(['issuer', 'subject', 'address', 'requestId', 'databaseUser', 'before', 'after'] as const),
-];
+  'resource',
+  'sequence',
+  'at',
+  'operation',
+  'record',
+  'issuer',
+  'subject',
+  'address',
+  'requestId',
+  'databaseUser',
+  'before',
+  'after',
+] as const;
 
 type Content = Pick<AuditLine, (typeof CONTENT)[number]>;
 

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, dropByName, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, dropTriggersByName, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `runAudited`. */
@@ -29,7 +29,7 @@ export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, 
 }
 
 export function dropAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  return dropByName(runner, dataSource, functionName(table), auditTriggerNames(table));
+  return dropTriggersByName(runner, dataSource, functionName(table), auditTriggerNames(table));
 }
 
 /** The triggers that protect the tables of the trail; the migration that makes these tables makes them. */

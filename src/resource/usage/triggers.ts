@@ -27,7 +27,7 @@ export async function areMade(runner: Runner, table: string, { create, body }: T
 }
 
 /** Drops triggers: on PostgreSQL with the function that they call, on SQLite by their names. */
-export async function dropByName(
+export async function dropTriggersByName(
   runner: Runner,
   { options }: DataSource,
   functionName: string,
@@ -81,7 +81,7 @@ export async function makeTriggers(
 }
 
 export function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  return dropByName(runner, dataSource, functionName(table), sqliteTriggerNames(table));
+  return dropTriggersByName(runner, dataSource, functionName(table), sqliteTriggerNames(table));
 }
 
 const functionName = (table: string): string => `"${table}_books"`;
