@@ -119,9 +119,10 @@ describe('a migration that rebuilds a table which others refer to', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** All rows, the targets and violations of foreign keys, and whether foreign keys are enforced. */
+  /** All rows, the last id that was given, the targets and violations of foreign keys, and whether foreign keys are enforced. */
   const state = async (jars = 'jars') => ({
     jars: await dataSource.query(`SELECT id, name FROM ${jars} ORDER BY id`),
+    lastId: await dataSource.query(`SELECT seq FROM sqlite_sequence WHERE name = '${jars}'`),
     lids: await dataSource.query('SELECT rowid, jar FROM lids ORDER BY rowid'),
     labels: await dataSource.query('SELECT rowid, jar FROM labels ORDER BY rowid'),
     references: await dataSource.query(

@@ -21,6 +21,12 @@ const CACHED_STATEMENTS = 500;
 /** The rename of the old table, before a rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
+/** The removal of the old table, after its rows were copied. */
+const REMOVAL = /^\s*DROP\s+TABLE\s+"([^"]+)"/i;
+
+/** Prefix of the other name of a table during its rebuild. */
+const TEMPORARY = 'temporary_';
+
 /**
  * One connection to the database file with its prepared statements. It never waits for the lock of another process,
  * because better-sqlite3 would block the event loop; callers retry instead.
@@ -35,6 +41,11 @@ export class SqliteConnection {
 
   get inTransaction(): boolean {
     return this.database.inTransaction;
+  }
+
+  /** Whether foreign keys are off, as only in migrations. */
+  private get isMigrating(): boolean {
+    return this.database.pragma('foreign_keys', { simple: true }) === 0;
   }
 
   /** @throws SqliteError, or a RangeError for several statements in one string */
@@ -71,6 +82,8 @@ export class SqliteConnection {
   }
 
   private execute(sql: string, parameters: readonly unknown[]): StatementResult {
+    const removed = REMOVAL.exec(sql)?.[1];
+    if (removed !== undefined && this.isMigrating) this.keepSequence(removed);
     const statement = this.prepare(sql);
     const bound = parameters.map(bindable);
     if (!statement.reader) return statement.run(...bound);
@@ -84,7 +97,7 @@ export class SqliteConnection {
    * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
    */
   private setAside(sql: string): StatementResult {
-    const isRebuild = this.database.pragma('foreign_keys', { simple: true }) === 0;
+    const isRebuild = this.isMigrating;
     // Only for this statement: after a permanent rename, foreign keys must name the new table.
     if (isRebuild) this.database.pragma('legacy_alter_table = ON');
     try {
@@ -92,6 +105,17 @@ export class SqliteConnection {
     } finally {
       if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
     }
+  }
+
+  /** Passes the last given id on to a rebuilt table, whose sequence has only the ids of the copied rows. */
+  private keepSequence(old: string): void {
+    const rebuilt = old.startsWith(TEMPORARY) ? old.slice(TEMPORARY.length) : TEMPORARY + old;
+    this.database
+      .prepare(
+        `UPDATE sqlite_sequence SET seq = max(sqlite_sequence.seq, old.seq)
+         FROM (SELECT seq FROM sqlite_sequence WHERE name = ?) AS old WHERE name = ?`,
+      )
+      .run(old, rebuilt);
   }
 }
 
