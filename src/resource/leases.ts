@@ -34,7 +34,8 @@ export class Leases implements OnModuleDestroy {
   private readonly now = engineOf(this.dataSource).dialect.now;
   private readonly takeLease = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${this.now} + ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
-    WHERE leases.holder = excluded.holder OR leases.expires <= ${this.now} RETURNING expires`;
+    WHERE leases.holder = excluded.holder OR leases.expires NOT BETWEEN ${this.now} + 1 AND ${this.now} + ?
+    RETURNING expires`;
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -93,7 +94,9 @@ export class Leases implements OnModuleDestroy {
    */
   private runBatch({ name, every, lease = MINUTE, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
-      const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease]);
+      // A later end is of a clock that was wrong then.
+      const latest = 2 * Math.max(lease, every);
+      const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease, latest]);
       if (row === undefined) return undefined;
       const beginning = begun ?? row.expires - lease;
       const started = performance.now();

@@ -95,6 +95,19 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 1]);
   });
 
+  it('makes the work due when the clock was years ahead at its last run, and not in its interval', async () => {
+    const { runBy, runners } = workOf(1);
+    const work = runBy(0);
+    const moveEnd = (milliseconds: number) =>
+      dataSource.query(`UPDATE leases SET expires = expires + ${milliseconds} WHERE name = '${work.name}'`);
+    expect(await processes[0]!.run(work)).toBe(true);
+    await moveEnd(HOUR / 2);
+    expect(await processes[0]!.run(work)).toBe(false);
+    await moveEnd(24 * 365 * HOUR);
+    expect(await processes[1]!.run(runBy(1))).toBe(true);
+    expect(await runners()).toEqual([0, 1]);
+  });
+
   it('replaces a dead holder after the lease, not earlier, and continues its work', async () => {
     const { runBy, runners } = workOf(4, { lease: 600 });
     const dies = runBy(0, (done) => {
