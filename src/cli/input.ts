@@ -1,15 +1,27 @@
 import { constants, createReadStream, openSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { fileProblem } from '../database/sqlite/file/file-problem.js';
 import { Failure } from './command-errors.js';
 
 /** Magic bytes of gzip (RFC 1952 section 2.3.1). Neither NDJSON nor a database begins with them. */
 export const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
+
+const STDIN = '/dev/stdin';
+
+/** @throws {Failure} if the file is missing, or this user may not open it; before a command makes anything */
+export async function requireReadable(file: string): Promise<void> {
+  // The shell has opened stdin, perhaps from a file that this user may not open.
+  if (file === STDIN) return;
+  await access(file, constants.R_OK).catch((error: unknown) => {
+    throw new Failure(`${file} cannot be read: ${fileProblem(file, error)}.`, error);
+  });
+}
 
 /** Reads a file, or stdin without one, and decompresses gzip. It throws a `Failure` when it cannot be read. */
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -23,8 +35,6 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
     throw new Failure(`${name} cannot be read: ${(error as Error).message}.`, error);
   }
 }
-
-const STDIN = '/dev/stdin';
 
 /** Tells whether an input can be read twice; a pipe cannot. */
 export async function isRepeatable(file: string): Promise<boolean> {

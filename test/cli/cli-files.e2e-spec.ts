@@ -48,10 +48,12 @@ const store = async (text: string): Promise<void> => {
   expect(await run(folder, ['import', 'cookies'], { input: text })).toMatchObject({ code: 0 });
 };
 /** Runs a command as another user. */
-const runAsOrdinaryUser = (args: readonly string[]): Promise<Outcome> => {
+const runAsOrdinaryUser = (args: readonly string[], stdin: number | 'pipe' = 'pipe'): Promise<Outcome> => {
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
   const command = [resolve('dist/src/cli/main.js'), ...args];
-  return outcomeOf(spawn(process.execPath, command, { cwd: folder, env, ...ORDINARY_USER }));
+  return outcomeOf(
+    spawn(process.execPath, command, { cwd: folder, env, stdio: [stdin, 'pipe', 'pipe'], ...ORDINARY_USER }),
+  );
 };
 const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
 
@@ -182,6 +184,14 @@ describe('restore', () => {
     );
   });
 
+  asRoot('reads stdin from a file that its user may not open', async () => {
+    chmodSync(folder, 0o777);
+    chmodSync(at('backup.sqlite'), 0o600);
+    const stdin = openSync(at('backup.sqlite'), 'r');
+    expect(await runAsOrdinaryUser(['restore', '--verify', '/dev/stdin'], stdin)).toMatchObject({ code: 0 });
+    closeSync(stdin);
+  });
+
   asRoot('as root gives the restored database the owner and mode of the old one', async () => {
     chownSync(at('cookies.sqlite'), STRANGER, 12_345);
     chmodSync(at('cookies.sqlite'), 0o640);
@@ -286,6 +296,13 @@ describe('an import after a move', () => {
       expect((await run(folder, ['export', 'cookies', ...args])).stdout).not.toContain('lastId');
     }
   });
+});
+
+it.each(['import cookies', 'restore'])('%s of a missing file makes nothing', async (command) => {
+  const environment = { DATABASE_URL: `sqlite:${at('data/cookies.sqlite')}` };
+  const outcome = await run(folder, [...command.split(' '), at('missing')], { environment });
+  expect(outcome).toMatchObject(endedWith(1, 'missing cannot be read: ENOENT'));
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 describe('import of a gzip file', () => {

@@ -1,8 +1,7 @@
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs';
-import { access, constants, open, statfs } from 'node:fs/promises';
+import { open, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
 import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
@@ -10,12 +9,9 @@ import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
 /**
  * Copies a backup from a plain file, a gzip file or a pipe into the new file `to`. SQLite opens only the copy, because it
  * would make files beside the backup.
- * @throws {Failure} when it cannot be read, changes meanwhile, is no database, or has more bytes than its header says
+ * @throws {Failure} when it changes meanwhile, is no database, or has more bytes than its header says
  */
 export async function receiveBackup(file: string, to: string, signal: AbortSignal): Promise<void> {
-  await access(file, constants.R_OK).catch((error: unknown) => {
-    throw new Failure(`${file} cannot be read: ${fileProblem(file, error)}.`, error);
-  });
   const isPlain = (await isRepeatable(file)) && !(await isPacked(file));
   if (isPlain) await copyFiles(file, to, signal);
   else await writePrivately(bounded(openInput(file, signal), file, to), to, signal);

@@ -9,6 +9,7 @@ import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
+import { requireReadable } from '../input.js';
 import { resolveLinks } from '../output/destination.js';
 import { replaceFile, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
@@ -34,6 +35,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   const path = await resolveLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   try {
+    await requireReadable(file);
     if (!verify) makePrivateFolder(dirname(path));
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
     await using folder = await draftFolder(place);

@@ -9,7 +9,7 @@ import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import type { RecordClass, Resource } from '../../resource/resource.js';
 import { Failure, UsageError } from '../command-errors.js';
-import { isRepeatable, openInput } from '../input.js';
+import { isRepeatable, openInput, requireReadable } from '../input.js';
 import { progressOf } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
 import { largestIdFor } from '../resources/resources.js';
@@ -43,6 +43,7 @@ export async function importRecords(
     const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : option;
     throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
+  if (file !== undefined) await requireReadable(file);
   const settings = loadConfigFromProcess(SETTINGS);
   const { statementTimeout } = PLATFORM_SETTINGS.database;
   const configured = own.length > 0 ? settings.with(statementTimeout, COMMIT_TIMEOUT) : settings;
