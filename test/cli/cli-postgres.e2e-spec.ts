@@ -58,6 +58,16 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(outcome).toMatchObject(endedWith(1, 'too many connections for role'));
   });
 
+  it('is checked by doctor, which reports a user who may not make the tables', async () => {
+    const role = `reader_${process.pid}`;
+    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
+    await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p'`));
+    const outcome = await run(folder, ['doctor'], { environment });
+    await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
+    expect(outcome).toMatchObject({ code: 1 });
+    expect(outcome.stdout).toMatch(/^FAIL {2}migrations .*the user may not create tables: make the user the owner/m);
+  });
+
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
     await using service = await startService(postgres);
     const client = await Client.of(service);

@@ -55,8 +55,20 @@ async function migrations(dataSource: DataSource, config: Config): Promise<strin
     if (problems.length > 0) throw new Error(problems.join('; '));
     return 'all have run';
   }
-  if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
-  throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
+  if (!config.database.migrateOnStart) {
+    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
+  }
+  if (await mayCreateTables(dataSource)) return `the next start runs ${pending.join(', ')}`;
+  throw new Error(
+    `${pending.join(', ')} are to run, and the user may not create tables: make the user the owner of the database`,
+  );
+}
+
+async function mayCreateTables(dataSource: DataSource): Promise<boolean> {
+  if (dataSource.options.type !== 'postgres') return true;
+  const sql = `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may`;
+  const [row] = await committed(dataSource).query<[{ may: boolean }]>(sql, []);
+  return row.may;
 }
 
 async function counters(dataSource: DataSource, config: Config): Promise<string> {
