@@ -256,7 +256,7 @@ describe('cli backup and restore', () => {
 
   it('restores a copy that Litestream has made, without the tables of Litestream', async () => {
     tamper((backup) =>
-      backup.exec('CREATE TABLE _litestream_seq (seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER)'),
+      backup.exec('CREATE TABLE _litestream_seq (seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER); ANALYZE'),
     );
     expect(await verify('backup.sqlite')).toMatchObject({ code: 0 });
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });

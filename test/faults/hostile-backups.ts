@@ -18,6 +18,8 @@ export const HOSTILE_CHANGES: Readonly<Record<string, string | Change>> = {
   "a trigger that deletes records, with a name of the service's": `
     DROP TRIGGER cookies_insert;
     CREATE TRIGGER cookies_insert AFTER UPDATE ON storage BEGIN DELETE FROM cookies WHERE id % 2 = 0; END`,
+  'a trigger that deletes records, with a name like those of the tables that ANALYZE makes':
+    'CREATE TRIGGER "sqlite-stat" AFTER UPDATE ON storage BEGIN DELETE FROM cookies WHERE id % 2 = 0; END',
   "a table with the name of one of the service's triggers":
     'DROP TRIGGER cookies_insert; CREATE TABLE cookies_insert (id integer)',
   'a view': 'CREATE VIEW v AS SELECT * FROM cookies',

@@ -61,11 +61,14 @@ function schemaDifferences(path: string, fresh: string, ignored: readonly string
   ];
 }
 
-/** Comparable SQL by kind and name. */
+/** Comparable SQL by kind and name, without the tables that ANALYZE makes. */
 function schemaOf(path: string): Map<string, string> {
   using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   const rows = database
-    .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
+    .prepare(
+      `SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema
+       WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[1-4]')`,
+    )
     .all() as { type: string; name: string; sql: string }[];
   return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, comparable(sql)]));
 }
