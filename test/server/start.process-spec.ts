@@ -103,6 +103,12 @@ describe('a start that fails, and doctor', () => {
     );
   });
 
+  it('end where no folder can be made, such as in /proc', async () => {
+    const environment = { DATABASE_URL: 'sqlite:/proc/missing/cookies.sqlite' };
+    expect(await failedStart(environment)).toContain("mkdir '/proc/missing'");
+    expect(await failuresOfDoctor(folder, environment)).toMatch(/volume writable +\/proc cannot be written/);
+  });
+
   asRoot('leave nothing that a start fails by when a read-only database has become writable', async () => {
     const file = join(folder, 'cookies.sqlite');
     writeFileSync(file, '', { mode: 0o444 });

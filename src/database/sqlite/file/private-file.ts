@@ -34,11 +34,17 @@ export function createPrivately(path: string): void {
 
 /** Makes a folder and its missing parents. They belong to the owner of the first existing folder above. */
 export function makePrivateFolder(path: string): void {
-  const whole = resolve(path);
-  const first = mkdirSync(whole, { recursive: true, mode: PRIVATE_FOLDER });
-  if (first === undefined || !isRoot()) return;
-  const { uid, gid } = statSync(dirname(first));
-  for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) lchownSync(folder, uid, gid);
+  const folder = resolve(path);
+  if (existsSync(folder)) return;
+  makePrivateFolder(dirname(folder));
+  try {
+    // With `recursive`, Node would try for ever where no folder can be made, such as in /proc.
+    mkdirSync(folder, { mode: PRIVATE_FOLDER });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(folder)) throw error;
+  }
+  giveToFolderOwner(folder, folder);
 }
 
 /**
