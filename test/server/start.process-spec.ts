@@ -151,6 +151,11 @@ describe('a start that fails, and doctor', () => {
       const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
       expect((await run(volume, ['token', '--sub', 'alice'], { environment })).stderr).toContain('ENOSPC');
       expect(readdirSync(volume).filter((name) => name.startsWith('jwt-secret'))).toEqual([]);
+      // Space for the file, and not for its migrations.
+      for (const more of ['100K', '80K']) {
+        execFileSync('truncate', ['-s', `-${more}`, join(volume, 'ballast')]);
+        expect(await failedStart({}, volume)).toMatch(/volume .*full/);
+      }
     });
   });
 

@@ -198,11 +198,11 @@ function prepareForWriting(connection: SqliteConnection): void {
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-/** The error of better-sqlite3 inside errors of the data layer and of TypeORM. */
+/** The error of better-sqlite3 inside errors of the data layer and of TypeORM; without one, the innermost error. */
 function rootCause(error: unknown): unknown {
   const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
   const inner = driverError ?? cause;
-  return inner === undefined ? error : rootCause(inner);
+  return inner === undefined || sqliteCode(error) !== '' ? error : rootCause(inner);
 }
 
 /** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
