@@ -1,0 +1,12 @@
+import { usePostgres } from '../support/engine.js';
+
+usePostgres();
+// Together, because loading the application takes longer than each of them.
+await import('../resource/capacity.e2e-spec.js');
+await import('../resource/counted-resources.e2e-spec.js');
+await import('../resource/feature-errors.e2e-spec.js');
+await import('../resource/json-properties.e2e-spec.js');
+await import('../resource/leases.e2e-spec.js');
+await import('../resource/resource-store.e2e-spec.js');
+await import('../resource/rules.e2e-spec.js');
+await import('../resource/uuid-ids.e2e-spec.js');
