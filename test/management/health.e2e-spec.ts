@@ -98,17 +98,18 @@ describePostgres('GET /health/ready', () => {
     return last;
   };
 
-  it('is 503 after 2 s while PostgreSQL is silent, and 200 when it responds again', async () => {
+  it('is 503 after 2 s while PostgreSQL is silent, however many probes ask, and 200 when it responds again', async () => {
     expect(await probe(service)).toMatchObject(READY);
     server.freeze();
-    const probes = await Promise.all(Array.from({ length: 5 }, () => probe(service)));
+    const asked = Promise.all(Array.from({ length: 50 }, () => probe(service)));
+    expect(await probe(service, 'live')).toMatchObject(LIVE);
+    const probes = await asked;
     const silent = expect.stringMatching(/no response|did not respond/);
     for (const each of probes) {
       expect(each).toMatchObject(notReady({ database: silent, migrations: 'not known', storage: 'not known' }));
       expect(each.milliseconds).toBeGreaterThan(1900);
-      expect(each.milliseconds).toBeLessThan(6000);
+      expect(each.milliseconds).toBeLessThan(3000);
     }
-    expect(await probe(service, 'live')).toMatchObject(LIVE);
     server.thaw();
     expect(await untilReady()).toMatchObject(READY);
   });
