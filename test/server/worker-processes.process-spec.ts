@@ -211,11 +211,11 @@ describe('a service with two workers', () => {
   it('replaces a killed worker and ends without delay while the reader of its log stalls', async () => {
     shared.child.stdout!.pause();
     // Several times the size of the pipe's buffer.
-    await sendRejectedRequests(shared, 3000);
+    await sendRejectedRequests(shared, 1000);
     const [killed] = workersOf(shared);
     process.kill(killed!, 'SIGKILL');
     await untilServing(shared, 2, killed);
-    await sendRejectedRequests(shared, 3000);
+    await sendRejectedRequests(shared, 1000);
     const began = performance.now();
     expect(await shared.end()).toBe(0);
     // Less than SHUTDOWN_TIMEOUT.
