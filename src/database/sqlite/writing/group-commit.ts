@@ -153,8 +153,7 @@ export class GroupCommit {
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
     if (isWalShort) this.file.check();
-    // A DEFERRED transaction that reads first fails to write if another process has committed in between.
-    this.connection.run('BEGIN IMMEDIATE');
+    this.reserve.begin();
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
     return { began: performance.now(), reclaimingOnly, pending: [], size: 0 };
