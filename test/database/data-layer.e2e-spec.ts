@@ -469,6 +469,7 @@ describe('the data layer, used by a module without special code for it', () => {
         await expect(inside).rejects.toThrow('for every caller');
       }
       expect(settings()).toEqual(before);
+      await expect(dataSource.query('PRAGMA defer_foreign_keys = ON')).rejects.toThrow('inside a transaction');
       // A pragma that only reads is allowed.
       await dataSource.query('PRAGMA journal_mode');
     });

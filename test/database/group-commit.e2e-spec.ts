@@ -187,6 +187,20 @@ describe('writes that wait together', () => {
 
   it('are stored beside statements that cannot run in a transaction', async () => {
     const writes = [
+  it('are not failed by the foreign key of a statement after a transaction that deferred its own, and failed', async () => {
+    await dataSource.query('CREATE TABLE children (parent INTEGER REFERENCES notes (name))');
+    const before = outcomes([insert('one')]);
+    let after: Promise<string[]> | undefined;
+    const deferring = dataSource.transaction(async (manager) => {
+      await manager.query('PRAGMA defer_foreign_keys = ON');
+      after = outcomes([insert('two'), dataSource.query('INSERT INTO children VALUES (9)'), insert('three')]);
+      throw new Error('another reason');
+    });
+    await expect(deferring).rejects.toThrow('another reason');
+    expect([await before, await after]).toEqual([['fulfilled'], ['fulfilled', 'rejected', 'fulfilled']]);
+    expect(await names()).toEqual(['one', 'three', 'two']);
+  });
+
       insert('one'),
       dataSource.query('VACUUM'),
       insertInTransaction('two'),

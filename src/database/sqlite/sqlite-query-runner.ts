@@ -158,7 +158,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       return this[kind]().then(() => ({ changes: 0 }));
     }
     if (kind === 'temporary') throw new TypeORMError(TEMPORARY);
-    if (kind === 'autocommit') rejectSharedPragma(sql, this.migrating);
+    if (kind === 'autocommit') {
+      rejectSharedPragma(sql, [this.migrating && 'foreign_keys', this.transaction && 'defer_foreign_keys']);
+    }
     // TypeORM sets dates of updates and deletions to the current second, whatever the driver declares.
     const statement = sql.startsWith('UPDATE') ? sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`) : sql;
     if (this.transaction === undefined) return this.executeOutside(kind, statement, parameters);
