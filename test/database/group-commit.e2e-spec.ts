@@ -59,6 +59,8 @@ describe('writes that wait together', () => {
 
   it('share a commit, be they statements or transactions, and have separate results', async () => {
     await insert('taken');
+    // Its name is no ON CONFLICT ROLLBACK.
+    await dataSource.query('CREATE TABLE deployments (rollback_of INTEGER)');
     const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
     let seen: string[] = [];
     const { length: commits } = await batchSizesDuring(async () => {
@@ -185,8 +187,6 @@ describe('writes that wait together', () => {
     expect(await dataSource.query('SELECT parent FROM children')).toEqual([{ parent: 1 }]);
   });
 
-  it('are stored beside statements that cannot run in a transaction', async () => {
-    const writes = [
   it('are not failed by the foreign key of a statement after a transaction that deferred its own, and failed', async () => {
     await dataSource.query('CREATE TABLE children (parent INTEGER REFERENCES notes (name))');
     const before = outcomes([insert('one')]);
@@ -201,6 +201,8 @@ describe('writes that wait together', () => {
     expect(await names()).toEqual(['one', 'three', 'two']);
   });
 
+  it('are stored beside statements that cannot run in a transaction', async () => {
+    const writes = [
       insert('one'),
       dataSource.query('VACUUM'),
       insertInTransaction('two'),
