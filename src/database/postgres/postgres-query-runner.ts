@@ -160,8 +160,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const begin = beginOf(sql);
     if (begin === undefined) return sql;
     if (!this.migrating) return beginning(begin, this.driver.limits);
-    // The lock belongs to the transaction, because a pooler gives the session to others.
-    return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    // The advisory lock belongs to the transaction, because a pooler gives the session to others. While a migration
+    // waits for a table, all requests for that table wait behind it, so it waits for half of their time-out.
+    return (
+      `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ` +
+      `SET LOCAL lock_timeout = ${Math.ceil(this.driver.limits.lock / 2)}`
+    );
   }
 }
 
