@@ -1,8 +1,5 @@
 import { errorType, type Tracing } from '../tracing/spans.js';
-import { type StatementEvent, statements } from './database-events.js';
-
-/** Maximum characters of a statement in a span; an INSERT of many records repeats itself. */
-const LONGEST_TEXT = 1000;
+import { LONGEST_TEXT, type StatementEvent, statements } from './database-events.js';
 
 /**
  * Makes a span for each statement that runs inside a span, by OpenTelemetry's conventions for SQL.
