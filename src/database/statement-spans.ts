@@ -27,7 +27,7 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
 }
 
 /** Matches quoted names, strings and numbers. The group captures a name, because names are kept. */
-const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
+const LITERALS = /("[^"]*")|(?:'[^']*')+|(?<![\w$.])\d[\w.]*/g;
 
 /** The text without literals, which may be values of clients; `undefined` if finding all literals is not certain. */
 function textOf(sql: string): string | undefined {

@@ -44,13 +44,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return this.databaseConnectionPromise as Promise<PostgresClient>;
   }
 
-  /**
-   * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
-   * deadlock
-   * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
-   * @throws {DiskFullError} when the server's volume is full
-   */
+  /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
     if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);

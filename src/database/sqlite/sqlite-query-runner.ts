@@ -119,12 +119,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
 
-  /**
-   * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a locked or damaged database, or a transaction that took too long
-   * @throws {OutcomeUnknownError} when a COMMIT failed but the file may contain its changes
-   * @throws {DiskFullError} when the volume is full; then the whole transaction is rolled back
-   */
+  /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters: unknown[] = [], useStructuredResult = false): Promise<any> {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
