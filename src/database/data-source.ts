@@ -23,7 +23,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
     entities: [...new Set([...found, ...entities])],
     migrations: await loadClasses('migrations', MIGRATION),
     migrationsTransactionMode: 'all',
-    logger: new DatabaseLogger(),
+    logger: DATABASE_LOGGER,
   };
   const { database, listTimeout } = config;
   if (database.url.engine === 'postgres') {
@@ -54,26 +54,15 @@ export async function knownMigrations(): Promise<string[]> {
   return (await loadClasses('migrations', MIGRATION)).map((migration) => migration.name);
 }
 
+const logger = new NestLogger('Database');
+const ignore = (): void => undefined;
+
 /** Logs the reports of TypeORM, except for statements: `publishStatement` logs slow ones. */
-class DatabaseLogger implements Logger {
-  private readonly logger = new NestLogger('Database');
-
-  logQuery(): void {}
-
-  logQueryError(): void {}
-
-  logQuerySlow(): void {}
-
-  logSchemaBuild(message: string): void {
-    this.logger.debug(message);
-  }
-
-  logMigration(message: string): void {
-    this.logger.log(message);
-  }
-
-  log(level: 'log' | 'info' | 'warn', message: unknown): void {
-    if (level === 'warn') this.logger.warn(message);
-    else this.logger.debug(message);
-  }
-}
+const DATABASE_LOGGER: Logger = {
+  logQuery: ignore,
+  logQueryError: ignore,
+  logQuerySlow: ignore,
+  logSchemaBuild: (message) => logger.debug(message),
+  logMigration: (message) => logger.log(message),
+  log: (level, message) => (level === 'warn' ? logger.warn(message) : logger.debug(message)),
+};

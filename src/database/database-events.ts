@@ -30,12 +30,15 @@ export const batches = channel(`${SERVICE_NAME}:database:batch`);
 /** Statements that take longer than this many milliseconds are logged. */
 const SLOW_STATEMENT = 200;
 
+/** Maximum characters of a statement in a log line or a span; an INSERT of many records repeats itself. */
+export const LONGEST_TEXT = 1000;
+
 /** Logs a slow statement without its parameters, which may be personal or secret. */
 export function publishStatement(event: StatementEvent): void {
   statements.publish(event);
   const { sql, milliseconds } = event;
   if (milliseconds <= SLOW_STATEMENT) return;
-  new Logger('Database').warn(`A statement took ${Math.round(milliseconds)} ms: ${sql}`);
+  new Logger('Database').warn(`A statement took ${Math.round(milliseconds)} ms: ${sql.slice(0, LONGEST_TEXT)}`);
 }
 
 /** Errors that concern the whole database. Failed statements and waits for locks do not count. */

@@ -11,6 +11,12 @@ export interface Sql {
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
 }
 
+/** Makes an `Sql` from a function that runs SQL with `?` for each parameter. */
+export function sqlOf(run: (sql: string, parameters: unknown[]) => Promise<unknown[]>): Sql {
+  const query = run as Sql['query'];
+  return { query, sql: (strings, ...values) => query(strings.join('?'), values) };
+}
+
 /** One committed state of the database, unaffected by later writes, until it is closed. */
 export interface Snapshot extends Sql {
   /** Releases the state. A second call does nothing. */
@@ -131,8 +137,8 @@ export interface TransactionOptions {
  * Runs `work` as one short transaction without TypeORM's query runner. It runs again if the volume was full and the
  * engine made space, so `work` must only use its argument. For entities, `dataSource.transaction` is as safe.
  * @throws {DiskFullError} when there is no space left
- * @throws {DatabaseUnavailableError} when the database is locked longer than its time-out, or damaged
- * @throws {OutcomeUnknownError} when the outcome of the commit is unknown
+ * @throws {DatabaseUnavailableError} when the database is locked longer than its time-out, stopped or damaged
+ * @throws {OutcomeUnknownError} when the response to the commit was lost, or the file may contain a failed one
  */
 export function transaction<T>(
   dataSource: DataSource,

@@ -1,8 +1,5 @@
 import { errorType, type Tracing } from '../tracing/spans.js';
-import { type StatementEvent, statements } from './database-events.js';
-
-/** Maximum characters of a statement in a span; an INSERT of many records repeats itself. */
-const LONGEST_TEXT = 1000;
+import { LONGEST_TEXT, type StatementEvent, statements } from './database-events.js';
 
 /**
  * Makes a span for each statement that runs inside a span, by OpenTelemetry's conventions for SQL.
@@ -30,7 +27,7 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
 }
 
 /** Matches quoted names, strings and numbers. The group captures a name, because names are kept. */
-const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
+const LITERALS = /("[^"]*")|(?:'[^']*')+|(?<![\w$.])\d[\w.]*/g;
 
 /** The text without literals, which may be values of clients; `undefined` if finding all literals is not certain. */
 function textOf(sql: string): string | undefined {

@@ -10,7 +10,7 @@ import {
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
-const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
+const LEAD = /^(?:[\s;]+|--[^\n]*|\/\*[\s\S]*?\*\/)*/;
 
 /** A statement that begins or ends a transaction or a savepoint. */
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;

@@ -49,12 +49,12 @@ export class NestLogger implements LoggerService {
   readonly verbose = (message: unknown, ...rest: unknown[]): void => this.write('trace', message, rest);
   readonly fatal = (message: unknown, ...rest: unknown[]): void => this.write('fatal', message, rest);
 
-  /** By Nest's convention the last argument is the context; other arguments, such as a stack, are details. */
+  /** By Nest's convention the last argument is the context; other arguments, such as an error, are details. */
   private write(level: Level, message: unknown, rest: unknown[]): void {
-    const context = rest.at(-1);
-    const extra = rest.slice(0, -1).filter((value) => value !== undefined);
-    const fields = { context, ...(extra.length > 0 && { detail: extra.length === 1 ? extra[0] : extra }) };
-    if (message instanceof Error) this.logger[level]({ ...fields, err: message }, message.message);
-    else this.logger[level](fields, typeof message === 'string' ? message : JSON.stringify(message));
+    const text = typeof message === 'string' ? message : undefined;
+    const values = [message, ...rest.slice(0, -1)].filter((value) => value !== undefined && value !== text);
+    const err = values.find((value) => value instanceof Error);
+    const details = values.filter((value) => value !== err);
+    this.logger[level]({ context: rest.at(-1), err, detail: details.length > 1 ? details : details[0] }, text);
   }
 }

@@ -254,6 +254,15 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(writing.pragma('foreign_keys', { simple: true })).toBe(1);
     });
 
+    it('takes little memory when each statement is long, and has another text', async () => {
+      await open();
+      const before = process.memoryUsage().rss;
+      for (let index = 0; index < 400; index++) {
+        await dataSource.query(`SELECT ${index} AS x, '${'x'.repeat(300_000)}' AS y`);
+      }
+      expect((process.memoryUsage().rss - before) / 1024 / 1024).toBeLessThan(120);
+    });
+
     it('is logged when a statement takes longer than 200 ms, without its parameters', async () => {
       await open();
       databaseOf(dataSource).function('after', (milliseconds, name) => {
@@ -265,11 +274,15 @@ describe('the data layer, used by a module without special code for it', () => {
       Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
       try {
         await dataSource.query('INSERT INTO notes (name) VALUES (after(0, ?))', ['quick']);
-        await dataSource.query('INSERT INTO notes (name) VALUES (after(250, ?))', ['personal']);
+        await dataSource.query(`INSERT INTO notes (name) VALUES (after(250, ?))${', (?)'.repeat(999)}`, [
+          'personal',
+          ...Array.from({ length: 999 }, (_, index) => `note ${index}`),
+        ]);
       } finally {
         Logger.overrideLogger(false);
       }
-      const slow = /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)$/;
+      const slow =
+        /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)[, (?)]{0,1000}$/;
       expect(warnings).toEqual([expect.stringMatching(slow)]);
     });
 
@@ -460,6 +473,7 @@ describe('the data layer, used by a module without special code for it', () => {
         await expect(inside).rejects.toThrow('for every caller');
       }
       expect(settings()).toEqual(before);
+      await expect(dataSource.query('PRAGMA defer_foreign_keys = ON')).rejects.toThrow('inside a transaction');
       // A pragma that only reads is allowed.
       await dataSource.query('PRAGMA journal_mode');
     });

@@ -59,6 +59,8 @@ describe('writes that wait together', () => {
 
   it('share a commit, be they statements or transactions, and have separate results', async () => {
     await insert('taken');
+    // Its name is no ON CONFLICT ROLLBACK.
+    await dataSource.query('CREATE TABLE deployments (rollback_of INTEGER)');
     const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
     let seen: string[] = [];
     const { length: commits } = await batchSizesDuring(async () => {
@@ -183,6 +185,20 @@ describe('writes that wait together', () => {
     expect(await outcomes(writes)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await names()).toEqual(['one', 'three', 'two']);
     expect(await dataSource.query('SELECT parent FROM children')).toEqual([{ parent: 1 }]);
+  });
+
+  it('are not failed by the foreign key of a statement after a transaction that deferred its own, and failed', async () => {
+    await dataSource.query('CREATE TABLE children (parent INTEGER REFERENCES notes (name))');
+    const before = outcomes([insert('one')]);
+    let after: Promise<string[]> | undefined;
+    const deferring = dataSource.transaction(async (manager) => {
+      await manager.query('PRAGMA defer_foreign_keys = ON');
+      after = outcomes([insert('two'), dataSource.query('INSERT INTO children VALUES (9)'), insert('three')]);
+      throw new Error('another reason');
+    });
+    await expect(deferring).rejects.toThrow('another reason');
+    expect([await before, await after]).toEqual([['fulfilled'], ['fulfilled', 'rejected', 'fulfilled']]);
+    expect(await names()).toEqual(['one', 'three', 'two']);
   });
 
   it('are stored beside statements that cannot run in a transaction', async () => {

@@ -52,20 +52,37 @@ function growWal(): void {
   database.close();
 }
 
-/** Starts a process that keeps a snapshot of the current state open until it is killed. */
-async function readElsewhere(): Promise<void> {
+/** Starts a process that runs a program with the open `database`, and waits for its first output. */
+async function runElsewhere(program: string): Promise<void> {
   const module = new URL('../../dist/src/database/sqlite/better-sqlite3.js', import.meta.url).href;
   const script = `
     const { openDatabase } = await import(${JSON.stringify(module)});
     const database = openDatabase(${JSON.stringify(file())});
+    ${program}`;
+  other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(other.stdout!, 'data');
+}
+
+/** Starts a process that keeps a snapshot of the current state open until it is killed. */
+const readElsewhere = (): Promise<void> =>
+  runElsewhere(`
     database.exec('BEGIN');
     database.prepare('SELECT count(*) FROM cookies').get();
     process.stdout.write('reads');
     // Named here, so that garbage collection does not close it.
-    setInterval(() => database.open, 1000);`;
-  other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(other.stdout!, 'data');
-}
+    setInterval(() => database.open, 1000);`);
+
+/** Starts a process that writes 6 MB in each transaction, and checkpoints after it, as the shell of SQLite does. */
+const writeElsewhere = (): Promise<void> =>
+  runElsewhere(`
+    database.exec('PRAGMA synchronous = OFF; CREATE TABLE ballast (bytes BLOB)');
+    process.stdout.write('writes');
+    for (let written = 0; written < 20; written++) {
+      database.exec(\`
+        WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < 1500)
+        INSERT INTO ballast SELECT randomblob(4000) FROM numbers\`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }`);
 
 describe('a write-ahead log that has grown too large', () => {
   it('ends the lists that keep it from restarting, and becomes small', async () => {
@@ -99,4 +116,12 @@ describe('a write-ahead log that has grown too large', () => {
     await expect(read(list)).resolves.toBeDefined();
     list.close();
   });
+});
+
+it('a checkpoint of another process loses no page while the service makes the file longer', async () => {
+  const dataSource = service.app.get(DataSource);
+  await writeElsewhere();
+  while (other?.exitCode === null) await dataSource.query('INSERT INTO ballast VALUES (randomblob(40000))');
+  using database = openDatabase(file());
+  expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
 });

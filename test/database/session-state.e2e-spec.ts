@@ -16,6 +16,7 @@ describePostgres('the shared connections on PostgreSQL', () => {
     await provideDatabase(folder);
     dataSource = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_POOL_SIZE: '2' })));
     await dataSource.initialize();
+    for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
   });
 
   afterAll(async () => {
@@ -37,6 +38,7 @@ describePostgres('the shared connections on PostgreSQL', () => {
   it.each([
     ...['SET LOCAL lock_timeout = 7', "SELECT set_config('lock_timeout', '7', true)"],
     ...['SELECT pg_advisory_xact_lock(3)', "SELECT 'SET x = 1; pg_advisory' AS text"],
+    ...['INSERT INTO templates VALUES (1)', 'INSERT INTO temp VALUES (1)'],
   ])('accept %s', async (sql) => {
     await dataSource.query(sql);
     expect(await settings()).toEqual(['0']);

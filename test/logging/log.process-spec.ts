@@ -125,6 +125,8 @@ describe('the log in development', () => {
       const error = new Error(hostile, { cause: new Error('cause of ' + hostile) });
       new Logger('Test').error(Object.assign(error, { code: hostile, name: hostile }));
       new Logger('Test').error('as Nest does', error.stack);
+      new Logger('Test').error('as others do', new Error('the reason'), { number: 1n, self: globalThis });
+      new Logger('Test').log({ number: 1n });
       new Logger('Test').log('the last');
     });`;
   let service: ServiceProcess;
@@ -154,6 +156,8 @@ describe('the log in development', () => {
     expect(service.output.match(/^ {4}at /gm)!.length).toBeGreaterThan(1);
     expect(service.output).toMatch(/^ {4}caused by: /m);
     expect(service.output).toContain('[Test] as Nest does {"detail":"');
+    expect(service.output).toMatch(/\[Test\] as others do \{.*"message":"the reason".*"number":1/);
+    expect(service.output).toContain('[Test] {"detail":{"number":1}}');
   });
 });
 

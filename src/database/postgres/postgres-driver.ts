@@ -25,7 +25,7 @@ import {
   startError,
 } from './postgres-errors.js';
 import { portable, PostgresQueryRunner } from './postgres-query-runner.js';
-import { mayWrite, PostgresSql, READS } from './postgres-sql.js';
+import { mayWrite, postgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
 /** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
@@ -63,11 +63,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   };
   readonly advanceIdSequence = advanceIdSequence;
 
-  readonly statementLimits: StatementLimits = {
-    scannedRows: Infinity,
-    jsonBytes: Infinity,
-    firstRecords: Infinity,
-  };
+  readonly statementLimits: StatementLimits = { scannedRows: Infinity, jsonBytes: Infinity, firstRecords: Infinity };
   readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
   readonly hosts = new Hosts(this.settings.hosts);
   readonly busyTimeout = this.settings.busyTimeout;
@@ -134,7 +130,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   }
 
   /** A read is repeated if its connection breaks. */
-  readonly committed: Sql = new PostgresSql((sql, parameters) => {
+  readonly committed: Sql = postgresSql((sql, parameters) => {
     const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
     return READS.test(sql) ? repeatRead(run) : run();
   });
@@ -145,7 +141,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
       const transaction = new PostgresTransaction(this.pools.ordinary);
       try {
         await transaction.begin(beginning('BEGIN ISOLATION LEVEL READ COMMITTED', this.limits));
-        const result = await work(new PostgresSql(transaction.run));
+        const result = await work(postgresSql(transaction.run));
         await transaction.commit();
         return result;
       } catch (error) {
@@ -162,7 +158,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     const limits = { ...this.limits, idle: this.settings.listTimeout + IDLE_GRACE };
     const transaction = new PostgresTransaction(this.pools.lists);
     await transaction.begin(beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits));
-    return Object.assign(new PostgresSql(transaction.run), { close: () => void transaction.rollback() });
+    return Object.assign(postgresSql(transaction.run), { close: () => void transaction.rollback() });
   }
 
   async check(): Promise<void> {

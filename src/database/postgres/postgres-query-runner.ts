@@ -44,13 +44,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return this.databaseConnectionPromise as Promise<PostgresClient>;
   }
 
-  /**
-   * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
-   * deadlock
-   * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
-   * @throws {DiskFullError} when the server's volume is full
-   */
+  /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
     if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
@@ -160,8 +154,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const begin = beginOf(sql);
     if (begin === undefined) return sql;
     if (!this.migrating) return beginning(begin, this.driver.limits);
-    // The lock belongs to the transaction, because a pooler gives the session to others.
-    return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    // The advisory lock belongs to the transaction, because a pooler gives the session to others. While a migration
+    // waits for a table, all requests for that table wait behind it, so it waits for half of their time-out.
+    return (
+      `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ` +
+      `SET LOCAL lock_timeout = ${Math.ceil(this.driver.limits.lock / 2)}`
+    );
   }
 }
 

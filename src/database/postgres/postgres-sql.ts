@@ -1,17 +1,8 @@
-import type { Sql } from '../engine.js';
+import { type Sql, sqlOf } from '../engine.js';
 
-/** Runs SQL whose parameters are `$1`, `$2`, ... */
-export class PostgresSql implements Sql {
-  constructor(private readonly run: (sql: string, parameters: unknown[]) => Promise<unknown[]>) {}
-
-  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
-    const text = strings.reduce((joined, part, index) => `${joined}$${index}${part}`);
-    return this.run(text, values) as Promise<Rows>;
-  }
-
-  query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
-    return this.run(withNumberedParameters(sql), parameters) as Promise<Rows>;
-  }
+/** Makes an `Sql` from a function that runs SQL whose parameters are `$1`, `$2`, ... */
+export function postgresSql(run: (sql: string, parameters: unknown[]) => Promise<unknown[]>): Sql {
+  return sqlOf((sql, parameters) => run(withNumberedParameters(sql), parameters));
 }
 
 /** Tells whether an autocommit statement may have changed data when its response is lost. */
@@ -23,7 +14,7 @@ const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPL
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
 
 // A placeholder, or a quoted string or name, whose question marks are not placeholders.
-const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
+const TOKENS = /'[^']*'|"[^"]*"|\?/g;
 
 /** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
 function withNumberedParameters(sql: string): string {

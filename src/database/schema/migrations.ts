@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { MIGRATE, REVERT } from '../../config/program-names.js';
-import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
 /** Milliseconds between two attempts. */
@@ -59,11 +58,6 @@ async function changeOnce(
     // In the mode `each`, TypeORM begins the transactions, except for a migration that must run without one.
     if (mode === 'all') await runner.startTransaction();
     try {
-      if (dataSource.options.type === 'postgres') {
-        // While a migration waits for a table, all requests for that table wait behind it, and a list may be read for
-        // minutes. So it waits for half of the busy time-out of requests.
-        await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
-      }
       const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
       if (done?.length !== 0) await renewEpochs(runner);

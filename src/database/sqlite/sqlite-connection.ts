@@ -16,7 +16,9 @@ export interface StatementResult {
   readonly lastInsertRowid?: number | bigint;
 }
 
+/** Limits of the cached statements in number and in characters of SQL, each of which takes some 40 bytes. */
 const CACHED_STATEMENTS = 500;
+const CACHED_CHARACTERS = 1_000_000;
 
 /** The rename of the old table, before a rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
@@ -33,7 +35,11 @@ const TEMPORARY = 'temporary_';
  */
 export class SqliteConnection {
   readonly database: Database;
-  private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
+  private readonly statements = new LRUCache<string, Statement>({
+    max: CACHED_STATEMENTS,
+    maxSize: CACHED_CHARACTERS,
+    sizeCalculation: (_statement, sql) => sql.length,
+  });
 
   constructor(path: string, { readonly }: { readonly: boolean }) {
     this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });

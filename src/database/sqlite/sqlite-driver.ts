@@ -4,7 +4,15 @@ import type { DataSource, ObjectLiteral, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import type { ConnectionUsage, Dialect, Engine, Snapshot, Sql, StatementLimits } from '../engine.js';
+import {
+  type ConnectionUsage,
+  type Dialect,
+  type Engine,
+  type Snapshot,
+  type Sql,
+  sqlOf,
+  type StatementLimits,
+} from '../engine.js';
 import {
   rejectRoundedIntegers,
   rejectUnstorable,
@@ -140,11 +148,11 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return this.limits.busyTimeout;
   }
 
-  readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
+  readonly committed = sqliteSql((sql, parameters) => this.read(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
     const inTransaction = (transaction: WriteTransaction): Promise<T> =>
-      work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
+      work(sqliteSql((sql, parameters) => transaction.run(sql, parameters)));
     try {
       return await this.writer.transaction(inTransaction, reclaimsSpace);
     } catch (error) {
@@ -157,7 +165,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
     const run = this.listTurns.list();
-    const source = new SqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
+    const source = sqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.end() });
   }
 
@@ -217,22 +225,15 @@ async function advanceIdSequence(transaction: Sql, table: string, id: number): P
   await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
 }
 
-class SqliteSql implements Sql {
-  constructor(
-    private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
-  ) {}
-
-  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
-    return this.query(strings.join('?'), values);
-  }
-
-  async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
+/** Runs SQL with the errors of TypeORM. */
+function sqliteSql(run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>): Sql {
+  return sqlOf(async (sql, parameters) => {
     try {
-      const result = await this.run(sql, parameters);
+      const result = await run(sql, parameters);
       rejectRoundedIntegers(result);
-      return (result.rows ?? []) as Rows;
+      return result.rows ?? [];
     } catch (error) {
       throw explained(error, sql, parameters);
     }
-  }
+  });
 }

@@ -119,12 +119,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
 
-  /**
-   * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a locked or damaged database, or a transaction that took too long
-   * @throws {OutcomeUnknownError} when a COMMIT failed but the file may contain its changes
-   * @throws {DiskFullError} when the volume is full; then the whole transaction is rolled back
-   */
+  /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters: unknown[] = [], useStructuredResult = false): Promise<any> {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
@@ -158,7 +153,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       return this[kind]().then(() => ({ changes: 0 }));
     }
     if (kind === 'temporary') throw new TypeORMError(TEMPORARY);
-    if (kind === 'autocommit') rejectSharedPragma(sql, this.migrating);
+    if (kind === 'autocommit') {
+      rejectSharedPragma(sql, [this.migrating && 'foreign_keys', this.transaction && 'defer_foreign_keys']);
+    }
     // TypeORM sets dates of updates and deletions to the current second, whatever the driver declares.
     const statement = sql.startsWith('UPDATE') ? sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`) : sql;
     if (this.transaction === undefined) return this.executeOutside(kind, statement, parameters);

@@ -23,14 +23,14 @@ export function statementKindOf(sql: string): StatementKind {
 /** `PRAGMA name = value` or `PRAGMA name(value)`, with a schema or quotes (https://sqlite.org/pragma.html#syntax). */
 const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]/i;
 
-/** Pragmas whose value is an argument of a query, is stored in the file, or ends with the transaction. */
+/** Pragmas whose value is an argument of a query, or is stored in the file. */
 const HARMLESS =
-  /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|defer_foreign_keys|user_version|application_id)$/i;
+  /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|user_version|application_id)$/i;
 
-/** Rejects a `PRAGMA` that changes the writing connection for all callers. A migration may switch foreign keys off. */
-export function rejectSharedPragma(sql: string, migrating: boolean): void {
+/** Rejects a `PRAGMA` that changes the writing connection for all callers, unless `allowed` has its name. */
+export function rejectSharedPragma(sql: string, allowed: readonly unknown[]): void {
   const name = ASSIGNMENT.exec(withoutLead(sql))?.[1];
-  if (name === undefined || HARMLESS.test(name) || (migrating && name.toLowerCase() === 'foreign_keys')) return;
+  if (name === undefined || HARMLESS.test(name) || allowed.includes(name.toLowerCase())) return;
   throw new TypeORMError(
     `PRAGMA ${name} would change for every caller, because all write through one connection. To rebuild a table, use ` +
       'a migration, or PRAGMA defer_foreign_keys = ON inside a transaction',

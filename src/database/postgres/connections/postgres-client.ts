@@ -193,7 +193,7 @@ const CHANGES_SESSION =
   /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
 /** Session locks, `set_config` with anything but `true`, and `SELECT INTO TEMP`. */
 const CALL_THAT_CHANGES_SESSION =
-  /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|\bINTO\s+TEMP/i;
+  /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|(?<!\bINSERT\s+)\bINTO\s+TEMP(?:ORARY)?\b/i;
 
 /** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
 export function changesSession(sql: string): boolean {

@@ -19,17 +19,17 @@ function hold(milliseconds: number): void {
 
 describe('ListTurns', () => {
   it('runs immediately while the share lasts', () => {
-    const turns = new ListTurns(50).list();
+    const turns = new ListTurns().list();
     expect([turns(() => 'a'), turns(() => 'b')]).toEqual(['a', 'b']);
   });
 
   it('runs the rest in later turns of the event loop, one share in each, first come first served', async () => {
-    const turns = new ListTurns(1);
+    const turns = new ListTurns();
     const ran: string[] = [];
     const names = ['a', 'b', 'c', 'd'];
     const all = names.map((name) =>
       turns.list()(() => {
-        hold(1);
+        hold(2);
         return ran.push(name);
       }),
     );
@@ -45,12 +45,12 @@ describe('ListTurns', () => {
   });
 
   it('lets a list that has hardly begun pass lists that have taken long, every other time', async () => {
-    const turns = new ListTurns(1);
+    const turns = new ListTurns();
     const [long, short] = [turns.list(), turns.list()];
     const ran: string[] = [];
     const read = (list: RunStatement, name: string): void =>
       void list(() => {
-        hold(1);
+        hold(2);
         ran.push(name);
       });
     for (let statement = 0; statement < 5; statement++) read(long, 'long');
@@ -60,7 +60,7 @@ describe('ListTurns', () => {
   });
 
   it('leaves other work as much time as the statements take', async () => {
-    const list = new ListTurns(1).list();
+    const list = new ListTurns().list();
     const events: string[] = [];
     for (let statement = 0; statement < 4; statement++) {
       void list(() => {
@@ -77,9 +77,9 @@ describe('ListTurns', () => {
   });
 
   it('throws or rejects with the error of the statement, and goes on', async () => {
-    const turns = new ListTurns(1).list();
+    const turns = new ListTurns().list();
     const fail = (): never => {
-      hold(1);
+      hold(2);
       throw new Error('corrupt');
     };
     expect(() => turns(fail)).toThrow('corrupt');

@@ -32,8 +32,6 @@ export class ListTurns {
   private turning = false;
   private isOldestNext = false;
 
-  constructor(private readonly share = SHARE) {}
-
   /**
    * Returns a function for the statements of one list. It runs a statement immediately while the share lasts, otherwise
    * in a later turn, and resolves or rejects with its result.
@@ -41,7 +39,7 @@ export class ListTurns {
   list(): RunStatement {
     const list: List = { spent: 0 };
     return <T>(statement: () => T): T | Promise<T> => {
-      if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
+      if (this.waiting.length === 0 && this.spent < SHARE) return this.measured(list, statement);
       return new Promise<T>((resolve) => {
         const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
         this.waiting.push({ list, start: inSameSpan(start) });
@@ -72,7 +70,7 @@ export class ListTurns {
     this.turning = false;
     this.spent = 0;
     this.spentByOthers = 0;
-    while (this.waiting.length > 0 && this.spent < this.share) this.next().start();
+    while (this.waiting.length > 0 && this.spent < SHARE) this.next().start();
   };
 
   private next(): Waiting {

@@ -41,7 +41,7 @@ export class DiskReserve {
   readonly size: number;
   private readonly pageSize: number;
   private readonly readPages;
-  /** Pages of the database at the last commit. */
+  /** Pages of the database when the transaction began. */
   private pages = 0;
   private shrinkAfter = 0;
   private readonly logger = new Logger('Database');
@@ -74,9 +74,16 @@ export class DiskReserve {
 
   /** @throws SqliteError */
   makeAtStart(): void {
-    this.connection.run('BEGIN IMMEDIATE');
+    this.begin();
     this.make();
     this.connection.run('ROLLBACK');
+  }
+
+  /** Begins a writing transaction. @throws SqliteError */
+  begin(): void {
+    // A DEFERRED transaction that reads first fails to write if another process has committed in between.
+    this.connection.run('BEGIN IMMEDIATE');
+    this.pages = this.readPages.get() as number;
   }
 
   /**
@@ -101,7 +108,10 @@ export class DiskReserve {
   commit(): void {
     const pages = this.readPages.get() as number;
     try {
-      if (pages > this.pages) lengthen(this.file.database.descriptor, pages * this.pageSize);
+      // Only new pages: another process may move the others into the file now, without the lock of this transaction.
+      if (pages > this.pages) {
+        lengthen(this.file.database.descriptor, pages * this.pageSize, this.pages * this.pageSize);
+      }
     } catch (error) {
       // SQLite reports all other errors itself.
       if (/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
@@ -110,7 +120,6 @@ export class DiskReserve {
       }
     }
     this.connection.run('COMMIT');
-    this.pages = pages;
   }
 
   /** Moves the WAL into the file, so that the next write starts it again; `false` while a list reads an older state. */
@@ -156,9 +165,12 @@ export class DiskReserve {
   }
 }
 
-/** Writes zeros, because a file without written blocks has no space on the volume. Writes all of them or none. */
-function lengthen(descriptor: number, size: number): void {
-  const before = fstatSync(descriptor).size;
+/**
+ * Writes zeros behind `start` and the end of the file, because a file without written blocks has no space on the
+ * volume. Writes all of them or none.
+ */
+function lengthen(descriptor: number, size: number, start = 0): void {
+  const before = Math.max(start, fstatSync(descriptor).size);
   try {
     for (let end = before; end < size;) end += writeSync(descriptor, ZEROS, 0, Math.min(ZEROS.length, size - end), end);
   } catch (error) {

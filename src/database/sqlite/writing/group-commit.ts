@@ -5,8 +5,7 @@ import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-const REACHING_BEYOND = `
-  SELECT 1 FROM sqlite_schema WHERE sql LIKE '%ROLLBACK%' OR sql LIKE '%INITIALLY%DEFERRED%' LIMIT 1`;
+const REACHING_BEYOND = /\bROLLBACK\b|\bINITIALLY\b.*\bDEFERRED\b/is;
 
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 interface PendingJob {
@@ -145,7 +144,8 @@ export class GroupCommit {
     const version = this.readSchemaVersion.get() as number;
     if (version !== this.checkedVersion) {
       this.checkedVersion = version;
-      this.isShareable = this.connection.run(REACHING_BEYOND).rows!.length === 0;
+      const { rows } = this.connection.run('SELECT sql FROM sqlite_schema');
+      this.isShareable = !rows!.some(({ sql }) => REACHING_BEYOND.test(String(sql)));
     }
     return this.isShareable;
   }
@@ -153,8 +153,7 @@ export class GroupCommit {
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
     if (isWalShort) this.file.check();
-    // A DEFERRED transaction that reads first fails to write if another process has committed in between.
-    this.connection.run('BEGIN IMMEDIATE');
+    this.reserve.begin();
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
     return { began: performance.now(), reclaimingOnly, pending: [], size: 0 };

@@ -108,6 +108,8 @@ export class WriteTransaction {
     try {
       this.connection.run('ROLLBACK TO job');
       this.connection.run('RELEASE job');
+      // Otherwise later jobs of the batch would defer their foreign keys, too.
+      if (this.deferredForeignKeys) this.connection.run('PRAGMA defer_foreign_keys = OFF');
     } catch (error) {
       this.group.failAll(error);
     }
