@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyRequest } from 'fastify';
 import type { Sql } from '../../database/engine.js';
+import { clientAddress } from '../../http/messages/request.js';
 import type { ResourceTable } from '../store/resource-table.js';
 import { seal } from './audit-lines.js';
 import { ACTORS_SETTING } from './audit-triggers.js';
@@ -28,7 +29,8 @@ export function actAs<T>(actor: Actor, work: () => T): T {
 /** The subject may become known later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
-    const { id: requestId, ip: address, user } = request;
+    const { id: requestId, ip, socket, user } = request;
+    const address = clientAddress(ip, socket.remoteAddress);
     return { issuer: storable(user?.issuer), subject: storable(user?.subject), address, requestId };
   };
   actors.run(actor, work);
