@@ -12,6 +12,7 @@ import {
   Logger,
   Module,
   type NestInterceptor,
+  Query,
   Res,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
@@ -20,10 +21,16 @@ import { delayWhen, type Observable, tap } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import type { Environment } from '../../src/config/config.js';
+import type { Flavor } from '../../src/cookies/cookie.values.js';
+import { CookiesModule } from '../../src/cookies/cookies.module.js';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { ListCookiesQuery } from '../../src/cookies/dto/cookie.dto.js';
 import { RESOURCES } from '../../src/features.js';
 import { connectionsOf } from '../../src/http/connections/connections.js';
+import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ListCache } from '../../src/resource/lists/list-cache.js';
 import { ListReaders } from '../../src/resource/lists/list-readers.js';
+import { type ListBody, ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { until } from '../support/until.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { Client, type Service, startService, token } from '../support/service.js';
@@ -270,6 +277,25 @@ describe('GET of a stream that a module sends', () => {
   });
 });
 
+@Controller('flavors')
+class FlavorsController {
+  constructor(
+    private readonly cookies: CookiesService,
+    private readonly lists: ResourceLists,
+  ) {}
+
+  /** The cookies whose flavor is the name of the subject. */
+  @Get()
+  @Scopes('cookies:read')
+  list(@Query() query: ListCookiesQuery, @Exchange() exchange: ResourceExchange): Promise<ListBody | undefined> {
+    query.flavor = [exchange.request.user!.subject as Flavor];
+    return this.lists.respond(this.cookies.records, query, exchange);
+  }
+}
+
+@Module({ imports: [CookiesModule], controllers: [FlavorsController] })
+class FlavorsModule {}
+
 describe('the cache of lists', () => {
   it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
     // The limit for one list is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
@@ -300,6 +326,22 @@ describe('the cache of lists', () => {
       expect(changed.body).toEqual(
         first.body.map((cookie: { id: number }) => (cookie.id === 1 ? { ...cookie, size: 'large' } : cookie)),
       );
+    }
+  });
+
+  it('has one list for all URLs of a query, such as long ones with empty parameters', async () => {
+    await start(3);
+    const { body } = await client.get('/cookies?limit=2');
+    const long = `/cookies?limit=2${'&'.repeat(10_000)}`;
+    expect(await statementsFor(long)).toBeLessThanOrEqual(FROM_CACHE);
+    expect(await client.get(long)).toMatchObject({ status: 200, body });
+  });
+
+  it('has one list for each subject if the handler changes the query', async () => {
+    await start(3, {}, WISH, [FlavorsModule]);
+    for (const subject of ['vanilla', 'chocolate', 'vanilla']) {
+      const { body } = await (await Client.of(service, { subject })).get('/flavors');
+      expect(body).toHaveLength(subject === 'vanilla' ? 3 : 0);
     }
   });
 
