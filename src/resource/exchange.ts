@@ -8,7 +8,6 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { IDEMPOTENCY_KEY } from '../http/body/raw-body.js';
 import { pathPrefix } from '../http/routing/handlers.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { idempotencyKeyOf } from './idempotency/idempotency.js';
@@ -32,9 +31,8 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: field } = this.request.headers;
-    const keyOf = () => (field === undefined ? undefined : idempotencyKeyOf(String(field), this.request, this.reply));
-    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf());
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = this.request.headers;
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, idempotencyKeyOf(this.request, this.reply));
     return this.knownPreconditions;
   }
 
