@@ -26,7 +26,7 @@ export function actAs<T>(actor: Actor, work: () => T): T {
   return actors.run(() => actor, work);
 }
 
-/** The subject may become known later. */
+/** Names a request as the actor of `work`. Its guard sets the subject later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
     const { id: requestId, ip, socket, user } = request;
