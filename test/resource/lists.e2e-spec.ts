@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
 import {
   type CallHandler,
   Controller,
@@ -26,6 +27,7 @@ import { CookiesModule } from '../../src/cookies/cookies.module.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { ListCookiesQuery } from '../../src/cookies/dto/cookie.dto.js';
 import { RESOURCES } from '../../src/features.js';
+import type { SqliteDriver } from '../../src/database/sqlite/sqlite-driver.js';
 import { connectionsOf } from '../../src/http/connections/connections.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ListCache } from '../../src/resource/lists/list-cache.js';
@@ -275,6 +277,28 @@ describe('GET of a stream that a module sends', () => {
       5000,
     );
   });
+});
+
+it('a list on SQLite reads little JSON with each statement, also after a record that is shorter than the others', async () => {
+  await start(3000, { LIST_CACHE_BYTES: '0' });
+  const dataSource = service.app.get(DataSource);
+  const engine = dataSource.driver as SqliteDriver;
+  const openSnapshot = engine.openSnapshot.bind(engine);
+  const lengths: number[] = [];
+  jest.spyOn(engine, 'openSnapshot').mockImplementation(async () => {
+    const snapshot = await openSnapshot();
+    const query = snapshot.query.bind(snapshot) as (sql: string, parameters: unknown[]) => Promise<any>;
+    const measured = async (text: string, parameters: unknown[]): Promise<any> => {
+      const rows = await query(text, parameters);
+      if (Buffer.isBuffer(rows[0]?.records)) lengths.push(rows[0].records.length);
+      return rows;
+    };
+    return Object.assign(snapshot, { query: measured });
+  });
+  await dataSource.sql`UPDATE cookies SET wish = 'x' WHERE id % 1000 = 1`;
+  expect((await client.get('/cookies')).body).toHaveLength(3000);
+  expect(Math.min(...lengths)).toBeLessThan(100);
+  expect(Math.max(...lengths)).toBeLessThan(3 * 128 * 1024);
 });
 
 @Controller('flavors')
