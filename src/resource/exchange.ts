@@ -13,13 +13,8 @@ import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { idempotencyKeyOf } from './idempotency/idempotency.js';
 import { etagOf, Preconditions } from './preconditions.js';
 import { invalidId } from './record-errors.js';
-import type { Version } from './resource-entity.js';
+import type { Stored } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
-
-interface Stored<T> {
-  readonly record: T;
-  readonly version: Version;
-}
 
 /** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
