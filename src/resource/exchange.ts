@@ -8,6 +8,7 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { IDEMPOTENCY_KEY } from '../http/body/raw-body.js';
 import { pathPrefix } from '../http/routing/handlers.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { idempotencyKeyOf } from './idempotency/idempotency.js';
@@ -26,8 +27,10 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = this.request.headers;
-    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, idempotencyKeyOf(this.request, this.reply));
+    const { request, reply } = this;
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+    const keyOf = IDEMPOTENCY_KEY in request.headers ? idempotencyKeyOf : () => undefined;
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf(request, reply));
     return this.knownPreconditions;
   }
 

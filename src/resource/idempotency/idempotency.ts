@@ -53,10 +53,9 @@ export class IdempotencyKey {
  * @throws {ApiError} 400 when it is invalid
  */
 export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
-  const { [IDEMPOTENCY_KEY]: field } = request.headers;
-  if (field === undefined || request.method !== 'POST') return undefined;
+  if (request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  const text = String(field);
+  const text = String(request.headers[IDEMPOTENCY_KEY]);
   const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
   return new IdempotencyKey(key, request, reply);
