@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
@@ -25,8 +25,8 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
 
   onModuleInit(): void {
     // An application context has no adapter.
-    const { httpAdapter } = this.adapterHost as Partial<HttpAdapterHost>;
-    if (httpAdapter !== undefined) verifiers.set(httpAdapter.getHttpServer() as Server, this.verifier);
+    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null;
+    if (adapter) verifiers.set(adapter.getHttpServer() as Server, this.verifier);
   }
 
   override authenticate(request: unknown): void {

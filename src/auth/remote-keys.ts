@@ -29,10 +29,8 @@ type KeySet = ReturnType<typeof createRemoteJWKSet>;
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
   private keySet?: KeySet;
-  /** The load in progress. */
-  private current?: Promise<void>;
-  /** A load that has not begun. */
-  private next?: Promise<void>;
+  /** The load in progress, or one that waits until `SHORTEST_INTERVAL` has passed. */
+  private loading?: Promise<void>;
   private startedAt = -Infinity;
   private failure?: Error;
   private timer?: NodeJS.Timeout;
@@ -66,7 +64,7 @@ export class RemoteKeys implements TokenKeys {
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
     if (!ALGORITHMS.test(header.alg)) return;
-    if (this.keySet === undefined) await (this.current ?? this.reload());
+    if (this.keySet === undefined) await (this.loading ?? this.reload());
     const found = await this.matching(header);
     yield* found;
     if (found.length > 0 && performance.now() < this.startedAt + SHORTEST_INTERVAL) return;
@@ -87,27 +85,19 @@ export class RemoteKeys implements TokenKeys {
     }
   }
 
-  /** Loads the keys once for all waiting callers, after the load in progress, which may lack new keys. */
-  private reload(): Promise<void> {
-    this.next ??= this.loadLater();
-    return this.next;
-  }
-
-  private async loadLater(): Promise<void> {
-    try {
-      // If the load in progress fails, waiting callers fail with it, and the provider is not asked again immediately.
-      await this.current;
-      const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
-      if (wait > 0 && this.failure !== undefined) throw this.unavailable(this.failure);
-      if (wait > 0) await sleep(wait, undefined, { ref: false });
-    } finally {
-      this.next = undefined;
-    }
-    this.current = this.load().finally(() => (this.current = undefined));
-    await this.current;
+  /** Loads the keys once for all waiting callers. A load that began before the call may lack new keys. */
+  private async reload(): Promise<void> {
+    const calledAt = performance.now();
+    do {
+      this.loading ??= this.load().finally(() => (this.loading = undefined));
+      await this.loading;
+    } while (this.startedAt < calledAt);
   }
 
   private async load(): Promise<void> {
+    const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
+    if (wait > 0 && this.failure !== undefined) throw this.unavailable(this.failure);
+    if (wait > 0) await sleep(wait, undefined, { ref: false });
     this.startedAt = performance.now();
     const before = this.keySet?.jwks();
     try {

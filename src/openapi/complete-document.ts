@@ -5,7 +5,7 @@ import { CLOSED } from './closed.decorator.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 
-/** What this file reads and changes in an operation. `@nestjs/swagger` writes no reference in place of its parts. */
+/** The parts of an operation that this file reads and changes. `@nestjs/swagger` writes no references to them. */
 interface Operation {
   [LIMIT_EXTENSION]?: number;
   [ACCESS_EXTENSION]?: Access;

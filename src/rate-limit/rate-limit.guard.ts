@@ -8,7 +8,7 @@ import { subjectOf } from '../auth/principal.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { clientKey, replyOf } from '../http/messages/request.js';
-import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
+import { RateClass, type RouteClass } from './rate-class.decorator.js';
 import { RequestCounts, SharedCounts } from './request-counts.js';
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
@@ -37,8 +37,10 @@ export class RateLimitGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<true> {
     const reply = replyOf(context);
     if (reply === undefined) return true;
+    const declared = this.reflector.getAllAndOverride(RateClass, [context.getHandler(), context.getClass()]);
+    const isRead = ['GET', 'HEAD'].includes(reply.request.method);
     try {
-      await this.count(reply, routeClassOf(this.reflector, context, reply.request.method));
+      await this.count(reply, declared ?? (isRead ? 'read' : 'write'));
       return true;
     } catch (error) {
       // A random time, so that rejected clients do not all repeat together.

@@ -14,13 +14,8 @@ import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { idempotencyKeyOf } from './idempotency/idempotency.js';
 import { etagOf, Preconditions } from './preconditions.js';
 import { invalidId } from './record-errors.js';
-import type { Version } from './resource-entity.js';
+import type { Stored } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
-
-interface Stored<T> {
-  readonly record: T;
-  readonly version: Version;
-}
 
 /** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
@@ -32,9 +27,10 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, [IDEMPOTENCY_KEY]: field } = this.request.headers;
-    const keyOf = () => (field === undefined ? undefined : idempotencyKeyOf(String(field), this.request, this.reply));
-    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf());
+    const { request, reply } = this;
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+    const keyOf = IDEMPOTENCY_KEY in request.headers ? idempotencyKeyOf : () => undefined;
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf(request, reply));
     return this.knownPreconditions;
   }
 

@@ -52,21 +52,20 @@ export class Leases implements OnModuleDestroy {
 
   /** Calls `work` each minute, from now until the service stops: for work that every process does. */
   everyMinute(work: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void): void {
-    this.running.add(this.repeat(work, onError));
+    const { signal } = this.stopping;
+    const repeat = async (): Promise<void> => {
+      while (!signal.aborted) {
+        await work(signal).catch(onError);
+        await delay(MINUTE, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    };
+    this.running.add(repeat());
   }
 
   /** Waits for the running work. Its leases end, so that another process continues. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await Promise.allSettled(this.running);
-  }
-
-  private async repeat(work: (signal: AbortSignal) => Promise<void>, onError: (error: Error) => void): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await work(signal).catch(onError);
-      await delay(MINUTE, undefined, { signal, ref: false }).catch(() => undefined);
-    }
   }
 
   private async runBatches(work: SharedWork, holder: string): Promise<boolean> {

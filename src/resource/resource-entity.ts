@@ -83,10 +83,12 @@ type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id'
 export type Change<Entity extends AnyResourceEntity> =
   RecordChanges<Entity> | ((record: PublicRecord<Entity>) => RecordChanges<Entity>);
 
-export interface StoredRecord<Entity extends AnyResourceEntity> {
-  readonly record: PublicRecord<Entity>;
+export interface Stored<T> {
+  readonly record: T;
   readonly version: Version;
 }
+
+export type StoredRecord<Entity extends AnyResourceEntity> = Stored<PublicRecord<Entity>>;
 
 /** Checks the version of a record inside the transaction of a write. If it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;

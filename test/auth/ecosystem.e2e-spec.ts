@@ -1,15 +1,21 @@
 import { Body, Controller, Get, Module, Param, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
+import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { loadConfig } from '../../src/config/config.js';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { SETTINGS } from '../../src/features.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
+import { AuditModule } from '../../src/resource/audit/audit.controller.js';
 import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { QueryInteger } from '../../src/http/validation/query-values.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws } from './jws.js';
 
 class NoteDto {
@@ -249,5 +255,16 @@ describe('a module of a team', () => {
     await using other = await startService({ JWT_SECRET: 'the secret of another application' }, [NotesModule]);
     expect((await clients.member.get('/notes/mine')).status).toBe(200);
     expectInvalidToken(await Client.bearing(other, jws(HS256, claims())).get('/notes/mine'));
+  });
+});
+
+describe('an application context', () => {
+  it('starts, stores a record and closes without an HTTP server', async () => {
+    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
+    const jobs = { module: class JobsModule {}, imports: [AppModule.forRoot(config), AuditModule] };
+    const context = await NestFactory.createApplicationContext(jobs, { logger: false, abortOnError: false });
+    const { records } = context.get(CookiesService, { strict: false });
+    expect(await records.create(COOKIE)).toMatchObject({ record: { id: 1, ...COOKIE } });
+    await context.close();
   });
 });

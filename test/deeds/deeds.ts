@@ -51,7 +51,8 @@ export class Deed extends ResourceEntity {
 /** A record that is deleted with its deed. */
 @Entity('riders')
 export class Rider extends ResourceEntity {
-  @Column('varchar')
+  /** Its column has the name of a variable in the audit triggers. */
+  @Column('varchar', { name: 'actors' })
   text!: string;
 
   @Index()
@@ -73,7 +74,7 @@ export class CreateDeeds1790000500000 implements MigrationInterface {
       hasTimestamps: true,
     });
     await createResourceTable(queryRunner, 'riders', {
-      columns: { text: 'varchar', deedId: 'integer' },
+      columns: { actors: 'varchar', deedId: 'integer' },
       indices: [['deedId']],
     });
     const columns = { columnNames: ['deedId'], referencedTableName: 'deeds', referencedColumnNames: ['id'] };

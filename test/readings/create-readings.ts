@@ -11,12 +11,12 @@ export class CreateReadings1790000300000 implements MigrationInterface {
         batch: 'integer',
         level: { type: 'smallint', isNullable: true },
         weight: 'double precision',
-        price: { type: 'decimal', precision: 10, scale: 2 },
+        value: { type: 'decimal', precision: 10, scale: 2 },
         day: { type: 'date', isNullable: true },
         takenAt: { type: type === 'postgres' ? 'timestamp' : 'datetime', isNullable: true },
       },
       checks: { readings_kind: isOneOf('kind', ['indoor', 'outdoor']) },
-      indices: [['batch'], ['level', 'id'], ['weight', 'id'], ['takenAt', 'id'], ['price', 'id'], ['day', 'id']],
+      indices: [['batch'], ['level', 'id'], ['weight', 'id'], ['takenAt', 'id'], ['value', 'id'], ['day', 'id']],
     });
   }
 

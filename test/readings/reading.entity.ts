@@ -29,7 +29,8 @@ export class Reading extends ResourceEntity {
   @Column('double precision')
   weight!: number;
 
-  @Column('decimal', { precision: 10, scale: 2 })
+  /** Its column has a name that the SQL of lists uses, too. */
+  @Column('decimal', { name: 'value', precision: 10, scale: 2 })
   price!: string;
 
   @Column('date', { nullable: true })

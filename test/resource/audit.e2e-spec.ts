@@ -69,7 +69,8 @@ describe(`the audit trail (${engineInUse()})`, () => {
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    service = await startService({ LOG_LEVEL: 'silent' }, [DeedsModule], [new CreateDeeds1790000500000()]);
+    const environment = { LOG_LEVEL: 'silent', TRUST_PROXY: 'loopback' };
+    service = await startService(environment, [DeedsModule], [new CreateDeeds1790000500000()]);
     client = await Client.of(service, { scope: 'deeds:write audit:read' });
     source = service.app.get(DataSource);
   });
@@ -118,6 +119,17 @@ describe(`the audit trail (${engineInUse()})`, () => {
       expect(Date.parse(at)).toBeLessThanOrEqual(Date.now() + 5);
     }
     expectChain(await trail());
+  });
+
+  it.each([
+    ['192.0.2.7:5000', '192.0.2.7'],
+    ['[2001:db8::7]:5000', '2001:db8::7'],
+    ['<script>', '127.0.0.1'],
+  ])('has an address and no other text of a proxy: %s', async (forwarded, address) => {
+    const before = await count();
+    const headers = { 'x-forwarded-for': forwarded };
+    await client.request('POST', '/deeds', { body: { title: 'a', price: '12.30' }, headers });
+    expect(await after(before)).toMatchObject([{ address }]);
   });
 
   it('names the subject of each of many requests that share a transaction', async () => {

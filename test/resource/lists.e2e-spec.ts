@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
 import {
   type CallHandler,
   Controller,
@@ -12,6 +13,7 @@ import {
   Logger,
   Module,
   type NestInterceptor,
+  Query,
   Res,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
@@ -20,10 +22,17 @@ import { delayWhen, type Observable, tap } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import type { Environment } from '../../src/config/config.js';
+import type { Flavor } from '../../src/cookies/cookie.values.js';
+import { CookiesModule } from '../../src/cookies/cookies.module.js';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { ListCookiesQuery } from '../../src/cookies/dto/cookie.dto.js';
 import { RESOURCES } from '../../src/features.js';
+import type { SqliteDriver } from '../../src/database/sqlite/sqlite-driver.js';
 import { connectionsOf } from '../../src/http/connections/connections.js';
+import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ListCache } from '../../src/resource/lists/list-cache.js';
 import { ListReaders } from '../../src/resource/lists/list-readers.js';
+import { type ListBody, ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { until } from '../support/until.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { Client, type Service, startService, token } from '../support/service.js';
@@ -270,6 +279,47 @@ describe('GET of a stream that a module sends', () => {
   });
 });
 
+it('a list on SQLite reads little JSON with each statement, also after a record that is shorter than the others', async () => {
+  await start(3000, { LIST_CACHE_BYTES: '0' });
+  const dataSource = service.app.get(DataSource);
+  const engine = dataSource.driver as SqliteDriver;
+  const openSnapshot = engine.openSnapshot.bind(engine);
+  const lengths: number[] = [];
+  jest.spyOn(engine, 'openSnapshot').mockImplementation(async () => {
+    const snapshot = await openSnapshot();
+    const query = snapshot.query.bind(snapshot) as (sql: string, parameters: unknown[]) => Promise<any>;
+    const measured = async (text: string, parameters: unknown[]): Promise<any> => {
+      const rows = await query(text, parameters);
+      if (Buffer.isBuffer(rows[0]?.records)) lengths.push(rows[0].records.length);
+      return rows;
+    };
+    return Object.assign(snapshot, { query: measured });
+  });
+  await dataSource.sql`UPDATE cookies SET wish = 'x' WHERE id % 1000 = 1`;
+  expect((await client.get('/cookies')).body).toHaveLength(3000);
+  expect(Math.min(...lengths)).toBeLessThan(100);
+  expect(Math.max(...lengths)).toBeLessThan(3 * 128 * 1024);
+});
+
+@Controller('flavors')
+class FlavorsController {
+  constructor(
+    private readonly cookies: CookiesService,
+    private readonly lists: ResourceLists,
+  ) {}
+
+  /** The cookies whose flavor is the name of the subject. */
+  @Get()
+  @Scopes('cookies:read')
+  list(@Query() query: ListCookiesQuery, @Exchange() exchange: ResourceExchange): Promise<ListBody | undefined> {
+    query.flavor = [exchange.request.user!.subject as Flavor];
+    return this.lists.respond(this.cookies.records, query, exchange);
+  }
+}
+
+@Module({ imports: [CookiesModule], controllers: [FlavorsController] })
+class FlavorsModule {}
+
 describe('the cache of lists', () => {
   it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
     // The limit for one list is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
@@ -300,6 +350,22 @@ describe('the cache of lists', () => {
       expect(changed.body).toEqual(
         first.body.map((cookie: { id: number }) => (cookie.id === 1 ? { ...cookie, size: 'large' } : cookie)),
       );
+    }
+  });
+
+  it('has one list for all URLs of a query, such as long ones with empty parameters', async () => {
+    await start(3);
+    const { body } = await client.get('/cookies?limit=2');
+    const long = `/cookies?limit=2${'&'.repeat(10_000)}`;
+    expect(await statementsFor(long)).toBeLessThanOrEqual(FROM_CACHE);
+    expect(await client.get(long)).toMatchObject({ status: 200, body });
+  });
+
+  it('has one list for each subject if the handler changes the query', async () => {
+    await start(3, {}, WISH, [FlavorsModule]);
+    for (const subject of ['vanilla', 'chocolate', 'vanilla']) {
+      const { body } = await (await Client.of(service, { subject })).get('/flavors');
+      expect(body).toHaveLength(subject === 'vanilla' ? 3 : 0);
     }
   });
 

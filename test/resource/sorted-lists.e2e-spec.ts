@@ -530,7 +530,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     it('a sort by a string, another type, or a missing property, or a filter without a column ends it', () => {
       for (const [sorts, message] of [
         [{ kind: 'integer' }, 'kind is a string, and only'],
-        [{ level: 'number' }, 'level as number, which needs a column of double'],
+        [{ level: 'number' }, 'level as number, but a column of integer'],
         [{ revision: 'integer' }, 'no property "revision"'],
       ] as const) {
         expect(list((name) => ListQueryOf(name, { sorts }))).toThrow(message);
@@ -540,7 +540,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         list((name) => decorator(class extends ListQueryOf(name) {}.prototype, property));
       expect(withProperty('colour', EnumFilter({ enum: ['a'], enumName: 'A' }, ''))).toThrow('no property "colour"');
       expect(withProperty('levelTo', RangeFilter('date-time', ''))).toThrow(
-        'The list of readings has level as date-time, which needs a column of instants, and not integer',
+        'The list of readings has level as date-time, but a column of integer',
       );
     });
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyRequest } from 'fastify';
 import type { Sql } from '../../database/engine.js';
+import { clientAddress } from '../../http/messages/request.js';
 import type { ResourceTable } from '../store/resource-table.js';
 import { seal } from './audit-lines.js';
 import { ACTORS_SETTING } from './audit-triggers.js';
@@ -25,10 +26,11 @@ export function actAs<T>(actor: Actor, work: () => T): T {
   return actors.run(() => actor, work);
 }
 
-/** The subject may become known later. */
+/** Names a request as the actor of `work`. Its guard sets the subject later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
-    const { id: requestId, ip: address, user } = request;
+    const { id: requestId, ip, socket, user } = request;
+    const address = clientAddress(ip, socket.remoteAddress);
     return { issuer: storable(user?.issuer), subject: storable(user?.subject), address, requestId };
   };
   actors.run(actor, work);

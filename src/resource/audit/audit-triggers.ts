@@ -132,7 +132,9 @@ function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): Tri
     DELETE: changes(`'delete'`, 'old_row.id', `'0'`, [before, 'NULL::text'], 'old_rows AS old_row'),
     TRUNCATE: changes(`'delete'`, 'old_row.id', `'0'`, [before, 'NULL::text'], `"${table}" AS old_row`),
   };
+  // A column may have the name of a variable, such as `actors`. The queries name columns with their row.
   const body = `
+#variable_conflict use_variable
 DECLARE
   actors json := nullif(current_setting('${ACTORS_SETTING}', true), '')::json;
   changes refcursor;

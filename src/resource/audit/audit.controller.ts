@@ -1,5 +1,5 @@
 import { Controller, Get, Module, type OnModuleInit, Query } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { DataSource } from 'typeorm';
@@ -55,7 +55,8 @@ export class AuditModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost) {}
 
   onModuleInit(): void {
-    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    fastify.addHook('preHandler', (request, _reply, done) => actAsRequest(request, done));
+    // An application context has no adapter.
+    const fastify = (this.host.httpAdapter as AbstractHttpAdapter | null)?.getInstance<FastifyInstance>();
+    fastify?.addHook('preHandler', (request, _reply, done) => actAsRequest(request, done));
   }
 }

@@ -6,14 +6,14 @@ import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
-import { RawBody } from '../../http/body/raw-body.js';
+import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
 import { targetOf } from '../../http/messages/request.js';
 import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, by which Node joins two fields, quote and backslash. */
+/** Visible ASCII without quote, backslash and comma. Node joins two fields by a comma. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
@@ -52,14 +52,11 @@ export class IdempotencyKey {
  * which the draft demands, may be missing, because many clients send none.
  * @throws {ApiError} 400 when it is invalid
  */
-export function idempotencyKeyOf(
-  field: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): IdempotencyKey | undefined {
+export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
   if (request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
+  const text = String(request.headers[IDEMPOTENCY_KEY]);
+  const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
   return new IdempotencyKey(key, request, reply);
 }

@@ -4,16 +4,17 @@ import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);
 
-/** Collects a list that takes `size` kilobytes of the cache, overhead included. */
-async function collect(cache: ListCache, url: string, size = 240, etag = 'etag'): Promise<void> {
-  for await (const _ of cache.collect(etag, url, Readable.from([Buffer.alloc(1000 * size - 1024)])));
+/** Collects a list that takes `size` kilobytes of the cache, key and overhead included. */
+async function collect(cache: ListCache, key: string, size = 240, etag = 'etag'): Promise<void> {
+  const bytes = 1000 * size - 1024 - 2 * key.length;
+  for await (const _ of cache.collect(etag, key, Readable.from([Buffer.alloc(bytes)])));
 }
 
 describe('the cache of lists', () => {
   it('counts bytes, including evicted lists that are still read', async () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) await collect(cache, `/${list}`);
-    const [release, ...releaseOthers] = ['/0', '/0', '/1'].map((url) => cache.retain(cache.get('etag', url)!));
+    const [release, ...releaseOthers] = ['/0', '/0', '/1'].map((key) => cache.retain(cache.get('etag', key)!));
     for (let list = 4; list < 12; list++) {
       await collect(cache, `/${list}`);
       expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
@@ -40,7 +41,7 @@ describe('the cache of lists', () => {
 
   it('collects at most two lists at a time, and none that is not read to its end', async () => {
     const cache = cacheOf(1_000_000);
-    const unfinished = ['/a', '/b'].map((url) => cache.collect('etag', url, Readable.from([Buffer.alloc(9)])));
+    const unfinished = ['/a', '/b'].map((key) => cache.collect('etag', key, Readable.from([Buffer.alloc(9)])));
     for (const list of unfinished) await list.next();
     await collect(cache, '/c');
     expect(cache.get('etag', '/c')).toBeUndefined();
@@ -50,7 +51,7 @@ describe('the cache of lists', () => {
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
-  it('replaces the list that its URL had before', () => {
+  it('replaces the list that its key had before', () => {
     const cache = cacheOf(1_000_000);
     for (let revision = 0; revision < 10; revision++) cache.add(`${revision}`, '/', Buffer.alloc(20_000), '<next>');
     expect(cache.bytes).toBeLessThan(30_000);
@@ -62,6 +63,16 @@ describe('the cache of lists', () => {
     const cache = cacheOf(1_000_000);
     cache.add('etag', '/', Buffer.from('[]'));
     expect(cache.get('etag', '/')!.chunks[0]!.buffer.byteLength).toBe(2);
+  });
+
+  it('counts the keys, which may be longer than the lists', () => {
+    const cache = cacheOf(1_000_000);
+    for (let list = 0; list < 100; list++) cache.add('etag', `${list}`.padEnd(10_000), Buffer.from('[]'));
+    expect(cache.bytes).toBeGreaterThan(900_000);
+    expect([cache.get('etag', '0'.padEnd(10_000)), cache.get('etag', '99'.padEnd(10_000))]).toEqual([
+      undefined,
+      expect.anything(),
+    ]);
   });
 
   it('caches no single Buffer that is longer than a quarter of the cache', () => {

@@ -5,7 +5,7 @@ import { Config } from '../../config/config.js';
 /** Number of lists of the greatest length that fit into the cache. */
 const SHARES = 4;
 
-/** Overhead of a cached list in bytes: URL, ETag and JavaScript objects. */
+/** Overhead of a cached list in bytes: ETag and JavaScript objects. */
 const OVERHEAD = 1024;
 
 /** Maximum number of lists that are collected at the same time: an incomplete list takes memory, too. */
@@ -13,12 +13,13 @@ const COLLECTED_AT_ONCE = 2;
 
 /** A cached list, with the number of its current readers. */
 export class CachedList {
-  readonly bytes = this.chunks.reduce((sum, { length }) => sum + length, OVERHEAD);
+  readonly bytes = this.chunks.reduce((sum, { length }) => sum + length, OVERHEAD + 2 * this.key.length);
   readers = 0;
   isCached = true;
 
   /** @param link the `Link` of a page; absent for the last page */
   constructor(
+    readonly key: string,
     readonly etag: string,
     readonly chunks: readonly Buffer[],
     readonly link?: string,
@@ -26,8 +27,8 @@ export class CachedList {
 }
 
 /**
- * The cache of lists by URL. A change to the resource changes its ETag, and the next list replaces the old one. Old
- * lists that clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
+ * The cache of lists by a key that names their records. A change to the resource changes its ETag, and the next list
+ * replaces the old one. Old lists that clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
  */
 @Injectable()
 export class ListCache {
@@ -53,7 +54,7 @@ export class ListCache {
   }
 
   /** Passes the chunks of a list on, and caches the list at its end. It collects only as many lists as fit. */
-  async *collect(etag: string, url: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async *collect(etag: string, key: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     if (this.staleBytes + this.longest > this.lists.maxSize || this.collecting >= COLLECTED_AT_ONCE) {
       yield* source;
       return;
@@ -68,30 +69,30 @@ export class ListCache {
         chunks?.push(chunk);
         yield chunk;
       }
-      if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
+      if (chunks !== undefined) this.put(new CachedList(key, etag, chunks));
     } finally {
       this.collecting -= 1;
     }
   }
 
   /** Caches a list that is one Buffer. */
-  add(etag: string, url: string, whole: Buffer, link?: string): void {
-    if (whole.length + OVERHEAD > this.longest) return;
+  add(etag: string, key: string, whole: Buffer, link?: string): void {
     // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
     const own = whole.buffer.byteLength === whole.length ? whole : Buffer.from(new Uint8Array(whole).buffer);
-    this.put(url, new CachedList(etag, [own], link));
+    const list = new CachedList(key, etag, [own], link);
+    if (list.bytes <= this.longest) this.put(list);
   }
 
-  get(etag: string, url: string): CachedList | undefined {
-    const list = this.lists.get(url);
+  get(etag: string, key: string): CachedList | undefined {
+    const list = this.lists.get(key);
     return list?.etag === etag ? list : undefined;
   }
 
-  private put(url: string, list: CachedList): void {
-    this.lists.delete(url);
+  private put(list: CachedList): void {
+    this.lists.delete(list.key);
     const limit = this.lists.maxSize - list.bytes;
     while (this.lists.size > 0 && this.bytes >= limit) this.lists.pop();
-    if (this.bytes < limit) this.lists.set(url, list);
+    if (this.bytes < limit) this.lists.set(list.key, list);
   }
 
   /** Counts a reader of a cached list until it calls the returned function. */

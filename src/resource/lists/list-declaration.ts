@@ -2,7 +2,6 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
 import { type Id, INTEGER_IDS } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
-import type { ColumnKind } from '../store/record-columns.js';
 import type { ResourceTable } from '../store/resource-table.js';
 import type { Range, Selection, SortPosition } from '../store/selection.js';
 import type { Sorts, ValueType } from '../value-parsers.js';
@@ -114,32 +113,17 @@ export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
   return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
 }
 
-const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: string]>> = {
-  integer: ['integer', 'integers'],
-  number: ['real', 'double precision'],
-  decimal: ['decimal', 'decimals'],
-  date: ['day', 'days'],
-  'date-time': ['date', 'instants'],
-};
-
 /** @throws {Error} at the start, for a filter, range or sort whose property is missing, of another type or has no index */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
     const json = filters.find((property) => table.column(property).kind === 'json');
     if (json !== undefined) throw new Error(`The list of ${table.name} cannot be filtered by ${json}, which is JSON`);
-    for (const { property, type } of bounds) checkType(table, property, type);
-    for (const [property, type] of Object.entries(sorts)) {
-      table.sortableColumn(property);
-      checkType(table, property, type);
+    for (const property of Object.keys(sorts)) table.sortableColumn(property);
+    const types = [...bounds.map(({ property, type }) => [property, type] as const), ...Object.entries(sorts)];
+    for (const [property, type] of types) {
+      const { kind } = table.column(property);
+      if (kind !== type)
+        throw new Error(`The list of ${table.name} has ${property} as ${type}, but a column of ${kind}`);
     }
   }
-}
-
-function checkType(table: ResourceTable, property: string, type: ValueType): void {
-  const { kind } = table.column(property);
-  const [wanted, name] = COLUMNS[type];
-  if (kind === wanted) return;
-  throw new Error(
-    `The list of ${table.name} has ${property} as ${type}, which needs a column of ${name}, and not ${kind}`,
-  );
 }

@@ -41,8 +41,8 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
-    // Subjects may get different records by one URL.
-    const key = `${source.scopeKey ?? ''}${request.url}`;
+    // Not the URL: it may be long without a meaning, and handlers may change the query for a subject.
+    const key = JSON.stringify([source.scopeKey, targetOf(request).pathname, query]);
     const setHeaders = (usage: ResourceUsage): void => {
       if (source.scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
       reply.header('etag', etagOf(usage));

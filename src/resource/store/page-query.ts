@@ -20,8 +20,10 @@ export class PageQuery {
   private readonly column = this.table.sortableColumn(this.sortBy);
   private readonly direction = this.selection.order === 'ascending' ? 'ASC' : 'DESC';
   private readonly beyond = this.selection.order === 'ascending' ? '>' : '<';
-  private readonly sortColumns = this.isById ? ['id'] : [this.column.name, 'id'];
-  private readonly orderBy = `ORDER BY ${this.sortColumns.map((name) => `${name} ${this.direction}`).join(', ')}`;
+  // A column without its table could be an expression of the SELECT, such as `value` of `position`.
+  private readonly orderBy = `ORDER BY ${(this.isById ? ['id'] : [this.column.name, 'id'])
+    .map((name) => `${this.table.sqlName}.${name} ${this.direction}`)
+    .join(', ')}`;
   /** Range of the sort property, and the condition of the scope that an index serves. */
   private readonly range: Conditions;
   private readonly filters: Conditions;

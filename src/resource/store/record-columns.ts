@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type Dialect, engineOf } from '../../database/engine.js';
-import { MOST_DIGITS } from '../value-parsers.js';
+import { MOST_DIGITS, type ValueType } from '../value-parsers.js';
 
 export interface RecordColumn {
   readonly property: string;
@@ -19,7 +19,7 @@ export interface RecordColumn {
   readonly cursorPlaceholder: string;
 }
 
-export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date' | 'json';
+type ColumnKind = ValueType | 'string' | 'uuid' | 'boolean' | 'json';
 
 /** An SQL expression; if `isQuoted`, its value is JSON only inside double quotes. */
 interface JsonExpression {
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   integer: 'integer',
   bigint: 'integer',
   smallint: 'integer',
-  'double precision': 'real',
+  'double precision': 'number',
   decimal: 'decimal',
   numeric: 'decimal',
   uuid: 'uuid',
@@ -40,9 +40,9 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   text: 'string',
   'character varying': 'string',
   boolean: 'boolean',
-  date: 'day',
-  datetime: 'date',
-  'timestamp with time zone': 'date',
+  date: 'date',
+  datetime: 'date-time',
+  'timestamp with time zone': 'date-time',
   'simple-json': 'json',
 };
 
@@ -90,15 +90,15 @@ function recordColumn(
     placeholder,
     json: isNullable ? nullableJson(name, json) : json,
     initial: initialOf(entity, metadata, kind, scale),
-    cursorValue: kind === 'date' ? dialect.exactDate(name) : text,
-    cursorPlaceholder: kind === 'date' ? dialect.dateOfExact('?') : placeholder,
+    cursorValue: kind === 'date-time' ? dialect.exactDate(name) : text,
+    cursorPlaceholder: kind === 'date-time' ? dialect.dateOfExact('?') : placeholder,
   };
 }
 
 /** Types of defaults by kind of column; other kinds have no defaults. */
 const DEFAULTS: Partial<Record<ColumnKind, string>> = {
   integer: 'number',
-  real: 'number',
+  number: 'number',
   decimal: 'number',
   string: 'string',
   boolean: 'boolean',
@@ -154,13 +154,13 @@ function nullableJson(name: string, { expression, isQuoted }: JsonExpression): J
 /** The JSON of a column without NULL. It equals the output of `JSON.stringify`. */
 function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
   const quoted: Partial<Record<ColumnKind, string>> = {
-    day: dialect.day(name),
+    date: dialect.day(name),
     uuid: `CAST(${name} AS text)`,
     decimal: dialect.decimal(name, scale),
-    date: dialect.isoDate(name),
+    'date-time': dialect.isoDate(name),
   };
   const unquoted: Partial<Record<ColumnKind, string>> = {
-    real: dialect.jsonReal(name),
+    number: dialect.jsonReal(name),
     string: dialect.json(name),
     boolean: `CASE WHEN ${name} THEN 'true' ELSE 'false' END`,
   };

@@ -118,7 +118,9 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
     if (records === null || count === 0) return undefined;
     const json = typeof records === 'string' ? Buffer.from(records) : records;
-    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((this.limits.jsonBytes * count) / json.length)));
+    const fitting = Math.floor((this.limits.jsonBytes * count) / json.length);
+    // At most twice as many as before, because the records of this statement may be the shortest.
+    this.mostRecords = Math.max(1, Math.min(PAGE, 2 * this.mostRecords, fitting));
     const position = query.isById ? { value: last, id: last } : await this.positionAt(query, source, count - 1);
     return { chunks: [json], count, last: position! };
   }

@@ -3,9 +3,10 @@ import type { Repository } from 'typeorm';
 import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
+import { PARSERS } from '../value-parsers.js';
 import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
 
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** The table of a resource: its columns, and its SQL statements, which are built once. */
 export class ResourceTable {
@@ -91,7 +92,8 @@ export class ResourceTable {
     const column = this.column(property);
     if (property === 'id') return column;
     const unsortable = (reason: string) => new Error(`The records of ${this.name} cannot be sorted: ${reason}`);
-    if (!SORTED_KINDS.includes(column.kind)) {
+    // Each database orders strings differently.
+    if (!(column.kind in PARSERS)) {
       const rule = 'only numbers and dates have the same order on every engine';
       throw unsortable(`${property} is a ${column.kind}, and ${rule}`);
     }
@@ -118,6 +120,3 @@ export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
-
-/** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
-const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];

@@ -17,15 +17,13 @@ import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
-import { placeholders, recordValue } from './resource-table.js';
+import { placeholders, recordValue, type Values } from './resource-table.js';
 import { conditionsOf, joinConditions, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
 
 /** Maximum number of parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
-
-type Values = Readonly<Record<string, unknown>>;
 
 export interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;

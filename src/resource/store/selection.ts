@@ -2,7 +2,7 @@ import type { Sql } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { AnyResourceEntity, PublicRecord, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
-import { placeholders, type ResourceTable } from './resource-table.js';
+import { placeholders, type ResourceTable, type Values } from './resource-table.js';
 
 /** A range of values that includes both ends. */
 export interface Range {
@@ -70,8 +70,6 @@ const ENDS = [
   ['from', '>='],
   ['to', '<='],
 ] as const;
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** A record with its version; `epoch` is `null` when the resource has no `storage` row. */
 type VersionedRow = Values & { readonly epoch: string | null; readonly revision: number };
