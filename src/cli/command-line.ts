@@ -33,8 +33,8 @@ const EXPLAINED = [
 ] as const;
 
 /**
- * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`. The second one ends the process immediately, and
- * so does the first one while no command has asked for the signal: it waits for a database, or is one transaction.
+ * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`, the second one ends the process. The first one
+ * ends it, too, if the command has not asked for the signal: it waits for a database, or is one transaction.
  */
 function interruptSignal(): () => AbortSignal {
   const controller = new AbortController();

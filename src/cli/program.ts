@@ -14,7 +14,7 @@ import type { TokenOptions } from './token.js';
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All
  * commands read the settings of the service from the environment and, in development, from `.env`.
- * @param interrupt gives the signal that is aborted when the command shall stop; before the first call it ends directly
+ * @param interrupt gives the signal that Ctrl+C and SIGTERM abort; before its first call they end the process
  */
 export function program(interrupt: () => AbortSignal): Command {
   const cli = new Command('cli')

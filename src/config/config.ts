@@ -7,7 +7,7 @@ import { type Environment, parseSetting, withMessage, type Setting, settingsIn, 
 export type { Environment };
 
 /** Every setting of the service, validated. Times are in milliseconds. */
-// A class cannot declare fields from a mapped type, so `Object` gets them as its type.
+// A class cannot declare the fields of a mapped type. It can extend `Object` with a type that has these fields.
 export class Config extends (Object as unknown as new () => PlatformValues) {
   /** @param values of all declared settings, by name */
   constructor(

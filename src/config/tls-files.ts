@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { type Parse, withMessage } from './setting.js';
 
 /** The certificate chain of a server and its private key, both in PEM. */
@@ -20,13 +21,16 @@ export const privateKeyFile: Parse<string> = (path) => {
   return path;
 };
 
-/** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
+/** @throws {Error} for a file that cannot be read or is not PEM, and for a pair that TLS cannot use */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
   const cert = withMessage(after('TLS_CERT_FILE'), () => certificateIn(certFile));
   const key = withMessage(after('TLS_KEY_FILE'), () => privateKeyIn(keyFile));
   if (!cert.parsed.checkPrivateKey(key.parsed)) {
     throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
+  // Only OpenSSL checks the certificates after the first, and the strength of the key.
+  const rejected = (reason: string): string => `TLS cannot use ${certFile} with ${keyFile}: ${reason}`;
+  withMessage(rejected, () => createSecureContext({ cert: cert.pem, key: key.pem }));
   return { cert: cert.pem, key: key.pem, expires: new Date(cert.parsed.validTo) };
 }
 

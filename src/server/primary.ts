@@ -107,8 +107,10 @@ export class Primary {
   private replaceAll(): void {
     this.replacing = this.replacing.then(async () => {
       this.logger.log('Replacing the workers (SIGHUP)');
-      for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
+      for (const old of [...this.workers]) {
         if (this.shutdown.hasBegun) return;
+        // A worker that has crashed meanwhile is replaced by `forkMissing`.
+        if (!this.workers.has(old)) continue;
         const isServing = await this.fork().started;
         // A signal that stops the service also ends the new worker.
         if (this.shutdown.hasBegun) return;

@@ -14,7 +14,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   // A signal may have closed the port meanwhile.
   if (!app.getHttpServer().listening) return;
   const logger = new Logger('Service');
-  const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  const api = await app.getUrl();
   // A container does not know the ports of its host.
   const where = isImage ? ' (in the container)' : '';
   const resources = app.get(ReportedResources, { strict: false }).all;

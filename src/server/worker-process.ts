@@ -66,7 +66,7 @@ export class WorkerProcess {
   private readonly worker = cluster.fork();
   readonly process = this.worker.process;
   readonly name = `Worker ${this.worker.id} (process ${this.process.pid})`;
-  /** Whether the operating system has made the process. Otherwise it has an `error` in place of its end. */
+  /** Whether the operating system has made the process. Otherwise the process emits `error` instead of `exit`. */
   private readonly isMade = this.process.pid !== undefined;
   readonly ended = new Promise((resolve) => this.process.once(this.isMade ? 'exit' : 'error', resolve));
   private onStart!: (isServing: boolean) => void;

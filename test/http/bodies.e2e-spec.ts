@@ -7,12 +7,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Body, Controller, Module, Post, type Type } from '@nestjs/common';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { Upload } from '../../src/http/body/upload.js';
 import { expectError } from '../support/expect-error.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
+import { connected, request } from '../support/raw-http.js';
 import { type Answer, type Service, startService, token } from '../support/service.js';
 import { until } from '../support/until.js';
 import { PhotoDto, PhotosController } from './fixtures/photos.controller.js';
@@ -181,6 +184,13 @@ describe('a route with @AcceptsBody', () => {
     expect(photos()).toEqual([]);
   });
 
+  it('rejects a form of 20 000 empty fields within seconds', async () => {
+    const fields = Array.from({ length: 20_000 }, () => ['', ''] as const);
+    const began = performance.now();
+    expectError(await post('/photos', FORM, form([...fields, FILE])), 400, 'INVALID_REQUEST');
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
   it.each([
     ['/photos', 'application/json', 'multipart/form-data'],
     ['/photos/thumbnails', 'image/gif', 'image/png, image/jpeg'],
@@ -243,6 +253,34 @@ describe('a route with @AcceptsBody', () => {
     await requestsHeld(1);
     gate.emit('open');
     expect((await next).status).toBe(201);
+  });
+
+  it.each([
+    ['are read', 50, false],
+    ['wait behind another request', 5, true],
+  ])('keeps bodies of one-byte chunks that %s in little memory', async (_what, connections, isWaiting) => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const fields = ['Host: x', `Authorization: ${authorization}`];
+    const held = [
+      'POST /bodies/held HTTP/1.1',
+      ...fields,
+      'Content-Type: application/octet-stream',
+      'Content-Length: 1',
+    ];
+    const lines = ['POST /bodies/plain HTTP/1.1', ...fields, 'Content-Type: application/json'];
+    const chunked = request([...lines, 'Transfer-Encoding: chunked'], '1\r\n \r\n'.repeat(15_000));
+    const whole = Buffer.concat([chunked, Buffer.from('0\r\n\r\n')]);
+    const bytes = isWaiting ? Buffer.concat([request(held, 'x'), ...Array<Buffer>(14).fill(whole)]) : chunked;
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    const sockets = await Promise.all(Array.from({ length: connections }, () => connected(service.url)));
+    for (const socket of sockets) await new Promise((resolve) => socket.write(bytes, resolve));
+    await sleep(3000);
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 * MiB);
+    gate.emit('open');
+    for (const socket of sockets) socket.destroy();
   });
 
   it('keeps no file of a client that disconnects in the middle', async () => {

@@ -5,8 +5,8 @@ import { logStartupBanner } from '../../src/server/startup-banner.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
 import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
 
-it('the start with a global prefix logs it, and the document has it in its paths', async () => {
-  await using service = await startService({}, [], [], undefined, (each) => each.setGlobalPrefix('v1'));
+it('the start with a global prefix logs its address, and the document has the prefix in its paths', async () => {
+  await using service = await startService({ HOST: '::1' }, [], [], undefined, (each) => each.setGlobalPrefix('v1'));
   const { app, url } = service;
   const logged: unknown[] = [];
   app.useLogger(Object.assign(new ConsoleLogger(), { log: (message: unknown) => logged.push(message) }));

@@ -14,6 +14,7 @@ import { COOKIE, temporaryFolder, token } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { ServiceProcess } from '../support/service-process.js';
 
+const BROKEN = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const IS_CUT = 'http_connections_cut_total{reason="too many connections"}';
 
 const folder = temporaryFolder();
@@ -177,8 +178,9 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
   });
 
   it('is set by both variables, and errors name the wrong file', () => {
-    const [other, empty] = [newFiles('other'), join(folder, 'empty.pem')];
+    const [other, empty, broken] = [newFiles('other'), join(folder, 'empty.pem'), join(folder, 'broken.pem')];
     writeFileSync(empty, '');
+    writeFileSync(broken, `${readFileSync(files.certificate, 'utf8')}${BROKEN}`);
     const { TLS_CERT_FILE, TLS_KEY_FILE } = environment;
     const both = 'TLS_CERT_FILE and TLS_KEY_FILE must be set together';
     expect(() => loadConfig({ TLS_CERT_FILE })).toThrow(both);
@@ -191,6 +193,9 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
     );
     expect(() => loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE: empty })).toThrow(
       'TLS_KEY_FILE must name a file with a PEM private key without a passphrase',
+    );
+    expect(() => loadConfig({ TLS_CERT_FILE: broken, TLS_KEY_FILE })).toThrow(
+      `TLS_KEY_FILE is wrong: TLS cannot use ${broken} with ${files.key}: error:`,
     );
     expect(loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE }).tls).toEqual({ certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE });
   });

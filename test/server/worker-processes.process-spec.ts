@@ -70,8 +70,34 @@ describe('a worker whose process cannot be made', () => {
   });
 });
 
-describe('a SIGHUP while a worker is blocked', () => {
-  it('replaces all workers, the blocked one after SHUTDOWN_TIMEOUT; a second signal leaves no blocked one behind', async () => {
+describe('a SIGHUP', () => {
+  it('replaces a worker that crashes meanwhile once', async () => {
+    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2' });
+    const old = workersOf(service);
+    service.child.kill('SIGHUP');
+    await service.printed('Replacing the workers');
+    process.kill(old[1]!, 'SIGKILL');
+    await service.printed('The workers are replaced');
+    const workers = workersOf(service);
+    expect([workers.length, workers.filter((id) => old.includes(id))]).toEqual([2, []]);
+  });
+
+  it('replaces a worker that is starting, because it may have read an old secret', async () => {
+    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2' });
+    const [first, second] = workersOf(service);
+    process.kill(second!, 'SIGKILL');
+    let starting: number[] = [];
+    await until(() => {
+      starting = workersOf(service).filter((id) => id !== first && id !== second);
+      return starting.length > 0;
+    }, 'the start of another worker');
+    service.child.kill('SIGHUP');
+    await service.printed('The workers are replaced');
+    expect(workersOf(service)).not.toContain(starting[0]);
+    await untilServing(service, 2);
+  });
+
+  it('replaces all workers, a blocked one after SHUTDOWN_TIMEOUT; a second signal leaves no blocked one behind', async () => {
     await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' });
     const old = workersOf(service);
     process.kill(old[0]!, 'SIGSTOP');

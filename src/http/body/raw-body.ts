@@ -54,7 +54,7 @@ export class RawBody {
     let length = 0;
     if (isCounted) this.request.rawResponse?.once('close', () => (bytesInMemory -= length));
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
+      let chunks: Buffer[] = [];
       const collect = (chunk: Buffer): void => {
         if (length + chunk.length > limit) return fail(tooLarge(limit));
         if (isCounted && bytesInMemory + chunk.length > MOST_IN_MEMORY) {
@@ -63,6 +63,8 @@ export class RawBody {
         length += chunk.length;
         if (isCounted) bytesInMemory += chunk.length;
         chunks.push(chunk);
+        // A chunk takes 300 bytes of memory beside its content, which may be one byte.
+        if (chunks.length > 100 + length / 100) chunks = [Buffer.concat(chunks)];
       };
       // The rest of the body must not be counted, because the end of the response subtracts the counted bytes.
       const fail = (error: ApiError): void => {

@@ -51,7 +51,8 @@ export class Upload<Fields extends object = object> {
         // The parser replaces bytes that are not UTF-8.
         if (value.includes('\uFFFD')) return fail(invalid(name, 'must be valid UTF-8, without U+FFFD'));
         const others = fields.get(name);
-        fields.set(name, others === undefined ? value : [others, value].flat());
+        if (Array.isArray(others)) others.push(value);
+        else fields.set(name, others === undefined ? value : [others, value]);
       });
       parser.on('file', (name, part, filename, _encoding, mediaType) => {
         part.on('error', fail);

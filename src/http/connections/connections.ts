@@ -14,7 +14,7 @@ import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { RequestTracker, TrackedResponse } from './request-tracker.js';
+import { CompactRequest, RequestTracker, TrackedResponse } from './request-tracker.js';
 import { TlsCertificate } from './tls-certificate.js';
 
 /** Milliseconds between two checks of all connections. */
@@ -217,6 +217,7 @@ const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TL
 
 function serverOptions({ requestTimeout }: ConnectionLimits): ServerOptions {
   return {
+    IncomingMessage: CompactRequest,
     ServerResponse: TrackedResponse as unknown as typeof ServerResponse,
     requestTimeout,
     headersTimeout: requestTimeout,

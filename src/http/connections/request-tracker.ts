@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { clientAddress, requestId, routeOf } from '../messages/request.js';
 
@@ -41,6 +41,37 @@ export interface ResponseConnection {
 /** Tells whether a request has arrived with its body. Without a body, Node sets `complete` a moment too late. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
+}
+
+/** Length in bytes below which a chunk of a body is small, and number of small chunks that are joined. */
+const SMALL_CHUNK = 256;
+const JOINED_CHUNKS = 64;
+
+/**
+ * Node's request. It joins small chunks of a body that nobody has begun to read: a chunk takes 300 bytes of memory beside
+ * its content, and requests that wait for their turn may have thousands of them.
+ */
+export class CompactRequest extends IncomingMessage {
+  private readonly small: Buffer[] = [];
+
+  override push(chunk: Buffer | null): boolean {
+    if (chunk === null || chunk.length >= SMALL_CHUNK || this.readableFlowing !== null) {
+      this.flush();
+      return super.push(chunk);
+    }
+    this.small.push(chunk);
+    return this.small.length < JOINED_CHUNKS || this.flush();
+  }
+
+  override _read(size: number): void {
+    this.flush();
+    super._read(size);
+  }
+
+  /** @returns whether more bytes may come, as `push` does */
+  private flush(): boolean {
+    return this.small.length === 0 || super.push(Buffer.concat(this.small.splice(0)));
+  }
 }
 
 /** Node's response with the state that the connection, the log and the metrics need. */
