@@ -93,6 +93,11 @@ describe('the log has one line for', () => {
     expect(service.output).not.toContain('secret');
   });
 
+  it.each(['/cookies', '/%zz'])('GET %s without X-Request-Id, with the id of the response', async (path) => {
+    const { headers } = await Client.bearing(service).get(path);
+    expect(await logged(headers.get('x-request-id')!)).toHaveLength(1);
+  });
+
   it('a request without a token, without a subject', async () => {
     const [line, ...others] = await logged('no-token');
     expect([line, others]).toEqual([expect.objectContaining({ status: 401, route: '/cookies', msg: 'request' }), []]);
