@@ -124,6 +124,16 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
+    it('closes a handshake whose client has closed its side, without the wait for those that do not end', async () => {
+      const started = performance.now();
+      for (const bytes of ['', '\x16', '\x16\x03\x01\x02\x00\x01', '\x16\x03\x01\x02', '\x16\x03']) {
+        const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});
+        socket.end(bytes);
+        await once(socket.resume(), 'close');
+      }
+      expect(performance.now() - started).toBeLessThan(4000);
+    });
+
     it('closes a connection without TLS, and continues to serve', async () => {
       for (const bytes of [request('GET', '/cookies'), '\x16\x03\x01\x00\x05hello', '\0'.repeat(1000)]) {
         const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});

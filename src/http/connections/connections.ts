@@ -165,7 +165,6 @@ export class Connections implements ConnectionOwner {
       ...options,
       ...secureContext(certificate.current),
       handshakeTimeout,
-      allowHalfOpen: true,
     });
     const unwatch = certificate.watch((files) => server.setSecureContext(secureContext(files)));
     server.on('close', unwatch);
@@ -181,6 +180,8 @@ export class Connections implements ConnectionOwner {
     const handshake = [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
     this.all.delete(handshake);
+    // A client may close its side after its requests. In a handshake, Node must close a connection whose client has gone.
+    socket.allowHalfOpen = true;
     // A data listener makes Node pass the bytes to its parser through the stream. Otherwise they would reach a paused
     // parser, which rejects them.
     socket.on('data', () => {});
