@@ -134,6 +134,18 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(performance.now() - started).toBeLessThan(4000);
     });
 
+    it('continues to serve when clients reset their connections at the end of the handshake', async () => {
+      for (let number = 0; number < 20; number++) {
+        const wire = connect(portOf(service), '127.0.0.1').on('error', () => {});
+        const socket = await connection({ socket: wire });
+        socket.write(request('GET', '/cookies'));
+        wire.resetAndDestroy();
+      }
+      await untilMetric(service, 'http_connections_open', 0);
+      expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
+      expect(service.output).not.toContain('"level":"fatal"');
+    });
+
     it('closes a connection without TLS, and continues to serve', async () => {
       for (const bytes of [request('GET', '/cookies'), '\x16\x03\x01\x00\x05hello', '\0'.repeat(1000)]) {
         const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});

@@ -70,8 +70,9 @@ export class Connections implements ConnectionOwner {
     // A client that has closed its side still reads. Node would drop the responses that wait.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
+    // A socket that `acceptSecure` has destroyed has no connection, but Node may still parse its request.
     const receive: RequestListener = (request, response) =>
-      this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
+      this.bySocket.get(request.socket)?.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
     // `100 Continue` is sent when the handler begins to read the body, after the guards.
@@ -84,7 +85,7 @@ export class Connections implements ConnectionOwner {
     server.on('connect', (request: IncomingMessage) => {
       const headers = { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT' };
       const message = 'This server is no proxy; CONNECT is not possible';
-      this.bySocket.get(request.socket)!.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
+      this.bySocket.get(request.socket)?.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
     });
     const sweep = setInterval(() => this.sweep(), SWEEP_INTERVAL);
     sweep.unref();
