@@ -178,7 +178,8 @@ export class Connections implements ConnectionOwner {
     const { remoteAddress, remotePort } = socket;
     const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>
       !hasClosed && wire.remotePort === remotePort && wire.remoteAddress === remoteAddress;
-    const handshake = [...this.all].find(isBelow);
+    // A socket that its client has reset has no address.
+    const handshake = remotePort === undefined ? undefined : [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
     this.all.delete(handshake);
     // A client may close its side after its requests. In a handshake, Node must close a connection whose client has gone.
