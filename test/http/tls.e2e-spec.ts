@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import type { Server } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
-import { connect as connectSecurely, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect as connectSecurely, type ConnectionOptions, TLSSocket } from 'node:tls';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { until } from '../support/until.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
@@ -123,6 +124,40 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, IS_CUT, 20);
       expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
       await untilMetric(service, 'http_connections_open', 1);
+    });
+
+    it('closes a handshake whose client has closed its side, without the wait for those that do not end', async () => {
+      const started = performance.now();
+      for (const bytes of ['', '\x16', '\x16\x03\x01\x02\x00\x01', '\x16\x03\x01\x02', '\x16\x03']) {
+        const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});
+        socket.end(bytes);
+        await once(socket.resume(), 'close');
+      }
+      expect(performance.now() - started).toBeLessThan(4000);
+    });
+
+    it('continues to serve when clients reset their connections at the end of the handshake', async () => {
+      const reset = async (): Promise<void> => {
+        const wire = connect(portOf(service), '127.0.0.1').on('error', () => {});
+        const socket = await connection({ socket: wire });
+        socket.write(request('GET', '/openapi.json'));
+        wire.resetAndDestroy();
+      };
+      for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 8 }, reset));
+      await untilMetric(service, 'http_requests_in_flight', 0);
+      await untilMetric(service, 'http_connections_open', 0);
+      expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
+      expect(service.output).not.toContain('"level":"fatal"');
+    });
+
+    it('does not take a socket that its client has reset for that of another such client', () => {
+      const server: Server = service.app.getHttpServer();
+      // Like a socket that is reset, a new one has no address.
+      const [accepted, secured] = [new Socket(), new TLSSocket(new Socket())];
+      server.emit('connection', accepted);
+      server.emit('secureConnection', secured);
+      expect([accepted.remotePort, secured.remotePort, secured.destroyed]).toEqual([undefined, undefined, true]);
+      accepted.destroy();
     });
 
     it('closes a connection without TLS, and continues to serve', async () => {

@@ -21,6 +21,7 @@ beforeAll(async () => {
   folder = temporaryFolder();
   service = await ServiceProcess.start(folder, {
     COOKIES_CAPACITY: '2',
+    CORS_ORIGINS: 'https://app.example',
     DATABASE_BUSY_TIMEOUT: '300',
     RESPONSE_STALL_TIMEOUT: '600000',
     TRUST_PROXY: 'loopback',
@@ -91,6 +92,25 @@ describe('the log has one line for', () => {
     });
     expect(line!['milliseconds']).toBeGreaterThan(0);
     expect(service.output).not.toContain('secret');
+  });
+
+  it.each(['/cookies', '/%zz'])('GET %s without X-Request-Id, with the id of the response', async (path) => {
+    const { headers } = await Client.bearing(service).get(path);
+    expect(await logged(headers.get('x-request-id')!)).toHaveLength(1);
+  });
+
+  it.each([
+    ['a preflight', '/cookies'],
+    ['a preflight of an unknown path', '/nowhere'],
+  ])('%s, with the id of its response and the address of the client', async (_what, path) => {
+    const headers = {
+      origin: 'https://app.example',
+      'access-control-request-method': 'PUT',
+      'x-forwarded-for': '192.0.2.7',
+    };
+    const response = await Client.bearing(service).request('OPTIONS', path, { headers });
+    const lines = await logged(response.headers.get('x-request-id')!);
+    expect(lines).toEqual([expect.objectContaining({ method: 'OPTIONS', status: 204, address: '192.0.2.7' })]);
   });
 
   it('a request without a token, without a subject', async () => {

@@ -70,8 +70,9 @@ export class Connections implements ConnectionOwner {
     // A client that has closed its side still reads. Node would drop the responses that wait.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
+    // A socket that `acceptSecure` has destroyed has no connection, but Node may still parse its request.
     const receive: RequestListener = (request, response) =>
-      this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
+      this.bySocket.get(request.socket)?.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
     // `100 Continue` is sent when the handler begins to read the body, after the guards.
@@ -84,7 +85,7 @@ export class Connections implements ConnectionOwner {
     server.on('connect', (request: IncomingMessage) => {
       const headers = { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT' };
       const message = 'This server is no proxy; CONNECT is not possible';
-      this.bySocket.get(request.socket)!.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
+      this.bySocket.get(request.socket)?.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
     });
     const sweep = setInterval(() => this.sweep(), SWEEP_INTERVAL);
     sweep.unref();
@@ -165,7 +166,6 @@ export class Connections implements ConnectionOwner {
       ...options,
       ...secureContext(certificate.current),
       handshakeTimeout,
-      allowHalfOpen: true,
     });
     const unwatch = certificate.watch((files) => server.setSecureContext(secureContext(files)));
     server.on('close', unwatch);
@@ -178,9 +178,12 @@ export class Connections implements ConnectionOwner {
     const { remoteAddress, remotePort } = socket;
     const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>
       !hasClosed && wire.remotePort === remotePort && wire.remoteAddress === remoteAddress;
-    const handshake = [...this.all].find(isBelow);
+    // A socket that its client has reset has no address.
+    const handshake = remotePort === undefined ? undefined : [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
     this.all.delete(handshake);
+    // A client may close its side after its requests. In a handshake, Node must close a connection whose client has gone.
+    socket.allowHalfOpen = true;
     // A data listener makes Node pass the bytes to its parser through the stream. Otherwise they would reach a paused
     // parser, which rejects them.
     socket.on('data', () => {});

@@ -18,6 +18,8 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     const response = reply.raw;
     // `app.inject()` has no connection.
     if (!(response instanceof TrackedResponse)) return done(null, payload);
+    // Nest sends a CORS preflight before the hook above.
+    response.reply = reply;
     response.isAnswered = true;
     if (response.httpConnection.hasClosed) {
       // A stream that will not be sent must release its file or database snapshot.

@@ -80,6 +80,8 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 
 /** Sends the response to an error of Fastify itself, such as a path that cannot be decoded. */
 export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  // Fastify runs no hooks for such a request; the log needs the id of the response.
+  (reply.raw as Partial<TrackedResponse>).reply ??= reply;
   sendError(rejectionOf(error, reply), request, reply);
 }
 
