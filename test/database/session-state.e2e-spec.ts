@@ -95,6 +95,25 @@ describePostgres('the shared connections on PostgreSQL', () => {
     expect(await dataSource.query('SELECT 1 AS one', noParameters)).toEqual([{ one: 1 }]);
   });
 
+  it('read arrays of integers as they read integers', async () => {
+    const [row] = await dataSource.query<object[]>(
+      `SELECT '{{1,NULL},{2,3}}'::bigint[] AS numbers, '{}'::bigint[] AS none`,
+    );
+    expect(row).toEqual({
+      numbers: [
+        [1, null],
+        [2, 3],
+      ],
+      none: [],
+    });
+    const unsafe = `SELECT ARRAY[1, 9007199254740993] AS numbers`;
+    await expect(dataSource.query(unsafe)).rejects.toBeInstanceOf(UnsafeIntegerError);
+    const runner = dataSource.createQueryRunner();
+    const stream = (await runner.stream(unsafe)).resume();
+    await expect(once(stream, 'end')).rejects.toBeInstanceOf(UnsafeIntegerError);
+    await runner.release();
+  });
+
   it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
     const runner = dataSource.createQueryRunner();
     const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';

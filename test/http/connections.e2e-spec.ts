@@ -2,13 +2,18 @@ import { once } from 'node:events';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import type { Environment } from '../../src/config/config.js';
+import { type Environment, loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/features.js';
 import { until } from '../support/until.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { connected, responsesIn } from '../support/raw-http.js';
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';
-import { Client, COOKIE, token } from '../support/service.js';
+import { Client, COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 
 const RECORDS = 2000;
 
@@ -356,6 +361,35 @@ describe('connections', () => {
     expect(responsesIn(response).map(({ status }) => status)).toEqual([400]);
     await untilMetric(service, 'http_connections_open', 0);
     expect(performance.now() - began).toBeGreaterThan(1950);
+  });
+
+  it('are closed with the response to a request that was in progress when the application was closed', async () => {
+    await start();
+    const other = openFile();
+    other.exec('BEGIN IMMEDIATE');
+    const socket = await connection();
+    const received = receivedBy(socket);
+    socket.write(post('closing'));
+    await untilMetric(service, 'http_requests_in_flight', 1);
+    const closed = service.app.close();
+    other.close();
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    expect(responsesIn(received()).map(({ status }) => status)).toEqual([201]);
+    await closed;
+  });
+
+  it('have a timer that an application without a port does not leave behind', async () => {
+    await start();
+    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
+    const [begun, ended] = [jest.spyOn(globalThis, 'setInterval'), jest.spyOn(globalThis, 'clearInterval')];
+    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
+    const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+    await app.init();
+    await app.close();
+    const timers = new Set(begun.mock.results.map(({ value }) => value));
+    for (const [timer] of ended.mock.calls) timers.delete(timer);
+    jest.restoreAllMocks();
+    expect(timers.size).toBe(0);
   });
 
   it('are closed without a response when nothing was sent on them', async () => {

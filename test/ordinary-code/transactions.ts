@@ -34,6 +34,19 @@ export const TRANSACTIONS: Habits = {
     },
     1,
   ],
+  'a subscriber that fails at the beginning of a nested transaction takes nothing else along': [
+    async (context) => {
+      const { dataSource, name } = context;
+      await dataSource.transaction(async (manager) => {
+        await manager.insert(Item, { name });
+        dataSource.subscribers.push({ afterTransactionStart: () => Promise.reject(boom) });
+        await manager.transaction((inner) => inner.insert(Item, { name: `${name} inner` })).catch(() => undefined);
+        dataSource.subscribers.pop();
+      });
+      return count(context);
+    },
+    1,
+  ],
   'a transaction of each isolation level commits': [
     async (context) => {
       const { dataSource, name } = context;

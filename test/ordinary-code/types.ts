@@ -139,6 +139,14 @@ export const TYPES: Habits = {
     },
     [{ big: '9007199254740993' }],
   ],
+  'half of an emoji becomes U+FFFD, and is found': [
+    async ({ items, name }) => {
+      const cut = `${name} 🍪`.slice(0, -1);
+      const { id, name: text } = await stored(items, { name: cut });
+      return [text === `${name} \ufffd`, (await items.findOneBy({ name: cut }))?.id === id];
+    },
+    [true, true],
+  ],
   'a Date keeps its milliseconds': [
     async ({ items, name }) =>
       (await stored(items, { name, deleted: null, created: new Date(1.7e12 + 123) })).created.getTime(),

@@ -164,7 +164,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 }
 
 function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCallback): void {
-  const unsafe = Object.values(row).find((value): value is Error => value instanceof UnsafeIntegerError);
+  const values = (Object.values(row) as unknown[]).flat(Infinity);
+  const unsafe = values.find((value) => value instanceof UnsafeIntegerError);
   if (unsafe) done(unsafe);
   else done(null, row);
 }

@@ -125,8 +125,12 @@ export class SqliteConnection {
   }
 }
 
-/** The value as TypeORM stores it. PostgreSQL takes dates and booleans as parameters, and better-sqlite3 does not. */
+/**
+ * The value as PostgreSQL stores it: better-sqlite3 takes no dates and booleans, and version 12 writes a lone surrogate,
+ * such as that of a text cut inside an emoji, as bytes that are no UTF-8.
+ */
 function bindable(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
   if (value instanceof Date) {
     rejectUnstorable(value);
     return value.toISOString().replace('T', ' ').slice(0, -1);

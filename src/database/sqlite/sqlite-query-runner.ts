@@ -66,13 +66,14 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Ignores the isolation level: every transaction is serializable, which is as strict as any level. */
   override async startTransaction(): Promise<void> {
+    const outerDepth = this.transactionDepth;
     try {
       await super.startTransaction();
     } catch (error) {
       // TypeORM marks a transaction active before it begins, so a failed begin removes the mark. A nested transaction
       // stays counted, because TypeORM ends it with a rollback, which must not roll back the outer one.
       if (this.transaction === undefined) this.isTransactionActive = false;
-      else this.transactionDepth += 1;
+      else this.transactionDepth = outerDepth + 1;
       throw error;
     }
   }

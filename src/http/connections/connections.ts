@@ -87,9 +87,11 @@ export class Connections implements ConnectionOwner {
       const message = 'This server is no proxy; CONNECT is not possible';
       this.bySocket.get(request.socket)?.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
     });
-    const sweep = setInterval(() => this.sweep(), SWEEP_INTERVAL);
-    sweep.unref();
-    server.on('close', () => clearInterval(sweep));
+    // A server that never listens, as with `app.inject()`, never closes, and its timer would keep the application.
+    server.on('listening', () => {
+      const sweep = setInterval(() => this.sweep(), SWEEP_INTERVAL).unref();
+      server.once('close', () => clearInterval(sweep));
+    });
     return server;
   };
 

@@ -44,6 +44,10 @@ export class Hosts {
 pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
+const INT8_ARRAY = 1016 as number;
+
+/** Parses an array, which may have several dimensions, to texts. */
+const parseTexts = pg.types.getTypeParser(INT8_ARRAY) as (array: string) => unknown;
 
 /** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -90,6 +94,7 @@ export class PostgresClient extends pg.Client {
     this.target = target;
     this.generation = hosts.generation;
     this.setTypeParser(INT8, this.toSafeInteger);
+    this.setTypeParser(INT8_ARRAY, (array: string) => this.toSafeIntegers(parseTexts(array)));
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', (error) => {
       this.failure ??= error;
@@ -178,6 +183,11 @@ export class PostgresClient extends pg.Client {
     if (!this.isStreaming) throw error;
     return error;
   };
+
+  private toSafeIntegers(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((element) => this.toSafeIntegers(element));
+    return value === null ? null : this.toSafeInteger(value as string);
+  }
 }
 
 /** TLS options for an `sslmode`, as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html). */
