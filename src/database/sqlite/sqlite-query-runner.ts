@@ -96,18 +96,22 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
-  /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
-  override async renameColumn(
-    table: Table | string,
-    oldColumn: TableColumn | string,
-    newColumn: TableColumn | string,
-  ): Promise<void> {
-    const known = typeof table === 'string' ? await this.getCachedTable(table) : table;
-    const [before, after] = [oldColumn, newColumn].map((column) => (typeof column === 'string' ? column : column.name));
-    for (const check of known.checks) {
-      check.expression = check.expression?.replaceAll(`"${before}"`, () => `"${after}"`);
+  /** Renames a column in the CHECKs, too. TypeORM would not, and would move it to the end of its indices and keys. */
+  protected override recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
+    const names = new Map(table.columns.map(({ name }, position) => [name, changed.columns[position]?.name ?? name]));
+    const renamed = (name: string): string => names.get(name) ?? name;
+    const isRenaming = [...names].some(([before, after]) => before !== after);
+    if (isRenaming && changed.columns.length === table.columns.length) {
+      for (const check of changed.checks) {
+        check.expression = check.expression?.replaceAll(/(?<=")[^"]+(?=")/g, renamed);
+      }
+      for (const kind of ['indices', 'uniques', 'foreignKeys'] as const) {
+        changed[kind].forEach((part, position) => {
+          part.columnNames = table[kind][position]!.columnNames.map(renamed);
+        });
+      }
     }
-    return super.renameColumn(known, oldColumn, newColumn);
+    return super.recreateTable(changed, table, migrateData);
   }
 
   /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
