@@ -9,6 +9,7 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
+import { dateConversions, renameInPlace, typeOnSqlite } from './column-changes.js';
 import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -96,29 +97,18 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
-  /** Renames a column in the CHECKs, too. TypeORM would not, and would move it to the end of its indices and keys. */
-  protected override recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
-    const names = new Map(table.columns.map(({ name }, position) => [name, changed.columns[position]?.name ?? name]));
-    const renamed = (name: string): string => names.get(name) ?? name;
-    const isRenaming = [...names].some(([before, after]) => before !== after);
-    if (isRenaming && changed.columns.length === table.columns.length) {
-      for (const check of changed.checks) {
-        check.expression = check.expression?.replaceAll(/(?<=")[^"]+(?=")/g, renamed);
-      }
-      for (const kind of ['indices', 'uniques', 'foreignKeys'] as const) {
-        changed[kind].forEach((part, position) => {
-          part.columnNames = table[kind][position]!.columnNames.map(renamed);
-        });
-      }
-    }
-    return super.recreateTable(changed, table, migrateData);
+  protected override async recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
+    renameInPlace(changed, table);
+    // TypeORM gives the old table the new columns then.
+    const { up, down } = dateConversions(changed, table);
+    await super.recreateTable(changed, table, migrateData);
+    await this.executeQueries(up, down);
   }
 
   /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
-    const type = column.type.startsWith('timestamp') ? 'datetime' : column.type;
-    copy.type = this.driver.normalizeType({ type: type as ColumnType });
+    copy.type = this.driver.normalizeType({ type: typeOnSqlite(column.type) as ColumnType });
     if (typeof column.default === 'boolean') copy.default = Number(column.default);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
