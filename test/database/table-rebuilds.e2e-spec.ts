@@ -73,8 +73,12 @@ class RebuildingAResource2000000000001 implements MigrationInterface {
 class RenamingAColumn2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const checks = { name_is_short: `length("name") < 5` };
-    await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, unique: [['name']] });
-    await runner.renameColumn('vials', 'name', 'label');
+    const keys = { unique: [['name']], indices: [['name', 'revision']] };
+    await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, ...keys });
+    await runner.renameColumn('vials', 'name', 'title');
+    const title = (await runner.getTable('vials'))!.findColumnByName('title')!;
+    const label = Object.assign(title.clone(), { name: 'label', default: "'none'" });
+    await runner.changeColumn('vials', title, label);
     await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
   }
 
@@ -178,6 +182,8 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await insert('abc');
     await expect(insert('abcde')).rejects.toThrow('CHECK constraint failed: name_is_short');
     await expect(insert('abc')).rejects.toThrow('UNIQUE constraint failed: vials.label');
+    const plan = await dataSource.query('EXPLAIN QUERY PLAN SELECT label FROM vials ORDER BY label, revision');
+    expect(plan).toEqual([expect.objectContaining({ detail: expect.stringContaining('USING COVERING INDEX') })]);
   });
 
   it('changes nothing when it fails while it is reverted, and foreign keys are enforced again', async () => {

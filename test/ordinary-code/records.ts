@@ -130,6 +130,26 @@ export const RECORDS: Habits = {
       { id: 2, weight: 2, title: 'light', code: 3 },
     ],
   ],
+  'changeColumn() turns instants into days, and days into instants, in UTC': [
+    async ({ dataSource }) => {
+      const columns: TableColumnOptions[] = [
+        { name: 'filled', type: 'timestamp' },
+        { name: 'opened', type: 'date' },
+      ];
+      return dataSource.transaction(async (manager) => {
+        const runner = manager.queryRunner!;
+        if (dataSource.options.type === 'postgres') await runner.query(`SET LOCAL TIME ZONE 'Asia/Tokyo'`);
+        await runner.createTable(new Table({ name: 'jugs', columns }));
+        await manager.sql`INSERT INTO jugs VALUES (${new Date('2026-01-31T20:00:00Z')}, '2026-01-31')`;
+        await runner.changeColumn('jugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
+        await runner.changeColumn('jugs', 'opened', new TableColumn({ name: 'opened', type: 'timestamp' }));
+        return manager.sql`
+          SELECT count(*) AS count FROM jugs
+          WHERE CAST(filled AS text) = '2026-01-31' AND opened = ${new Date('2026-01-31T00:00:00Z')}`;
+      });
+    },
+    [{ count: 1 }],
+  ],
   'addColumn() and changeColumn() make the columns of the entities': [
     async ({ dataSource }) => {
       await dataSource.transaction(async ({ queryRunner: runner }) => {

@@ -253,7 +253,7 @@ describe('errors of a feature', () => {
     expectError(response, status, code);
     expect(response.body.details).toEqual(detail && [detail]);
     expectDiscreet(response);
-    const level = status === 409 ? 'log' : 'warn';
+    const level = status === 409 || code === 'REFERENCE_NOT_FOUND' ? 'log' : 'warn';
     const id = response.headers.get('x-request-id')!;
     expect(log).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a statement: .*${id}`))]);
     expect(log[0]).not.toMatch(/very long|top/);

@@ -352,4 +352,10 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));
     expect(make).toThrow(message);
   });
+
+  it('rejects a ResourceName that is not the name of the table, such as that of another resource', () => {
+    const make = () =>
+      new ResourceRepository(COOKIE_RESOURCE, dataSource.getRepository(Sample), new UsageCounter('x', 1));
+    expect(make).toThrow('The ResourceName is "cookies", and the table of its entity is "samples"');
+  });
 });

@@ -112,7 +112,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       const alter = `ALTER COLUMN ${this.driver.escape(old.name)}`;
       const convert = (column: TableColumn, dropsDefault: string, setsDefault: string): Query => {
         const type = this.driver.createFullType(column);
-        const change = `${alter} TYPE ${type} USING ${this.driver.escape(old.name)}::${type}`;
+        const from = (column === old ? changed : old).type;
+        const change = `${alter} TYPE ${type} USING ${conversion(this.driver.escape(old.name), from, type)}`;
         return new Query(`ALTER TABLE ${this.escapePath(known)} ${dropsDefault}${change}${setsDefault}`);
       };
       // The default of the old type may have no value in the new type. TypeORM sets the new default.
@@ -176,6 +177,13 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
     ({ type, isArray, asExpression }) => type !== 'enum' && !isArray && !asExpression,
   );
   return isPlain && (old.type !== changed.type || old.length !== changed.length);
+}
+
+/** Days and instants are those of UTC, whatever the time zone of the session. */
+function conversion(column: string, from: string, to: string): string {
+  const [fromInstant, toInstant] = [from, to].map((type) => /^timestamp/i.test(type));
+  if (from === 'date' && toInstant) return `${column}::timestamp AT TIME ZONE 'UTC'`;
+  return fromInstant && to === 'date' ? `(${column} AT TIME ZONE 'UTC')::date` : `${column}::${to}`;
 }
 
 /** Not a rollback to a savepoint. */

@@ -9,6 +9,7 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
+import { dateConversions, renameInPlace, typeOnSqlite } from './column-changes.js';
 import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -97,25 +98,18 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
-  /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
-  override async renameColumn(
-    table: Table | string,
-    oldColumn: TableColumn | string,
-    newColumn: TableColumn | string,
-  ): Promise<void> {
-    const known = typeof table === 'string' ? await this.getCachedTable(table) : table;
-    const [before, after] = [oldColumn, newColumn].map((column) => (typeof column === 'string' ? column : column.name));
-    for (const check of known.checks) {
-      check.expression = check.expression?.replaceAll(`"${before}"`, () => `"${after}"`);
-    }
-    return super.renameColumn(known, oldColumn, newColumn);
+  protected override async recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
+    renameInPlace(changed, table);
+    // TypeORM gives the old table the new columns then.
+    const { up, down } = dateConversions(changed, table);
+    await super.recreateTable(changed, table, migrateData);
+    await this.executeQueries(up, down);
   }
 
   /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
-    const type = column.type.startsWith('timestamp') ? 'datetime' : column.type;
-    copy.type = this.driver.normalizeType({ type: type as ColumnType });
+    copy.type = this.driver.normalizeType({ type: typeOnSqlite(column.type) as ColumnType });
     if (typeof column.default === 'boolean') copy.default = Number(column.default);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }

@@ -40,11 +40,11 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 
   /**
-   * Logs a write that violated a constraint, without any value. A conflict is normal; a value that the database rejects
-   * and the validation accepts is an error in the code.
+   * Logs a write that violated a constraint, without any value. A conflict or a missing record is normal; another value
+   * that the database rejects and the validation accepts is an error in the code.
    */
-  violated({ reason }: ConstraintViolation, status: number, origin: string): void {
-    const level = status === 409 ? 'log' : 'warn';
+  violated({ kind, reason }: ConstraintViolation, status: number, origin: string): void {
+    const level = status === 409 || kind === 'foreign key' ? 'log' : 'warn';
     this.logger[level](`The database rejects a statement: ${reason} (${origin})`);
   }
 

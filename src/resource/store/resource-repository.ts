@@ -38,7 +38,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /**
    * @param repository of an entity whose table has the resource's plural name
-   * @throws {Error} for an entity with an unsupported column or key
+   * @throws {Error} for an entity of another table, or with an unsupported column or key
    */
   constructor(
     readonly name: ResourceName,
@@ -48,6 +48,10 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     private readonly rule?: Rule<Entity>,
     private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<AnyResourceEntity>)),
   ) {
+    // Two resources with one name would share a row of `storage`.
+    if (name.plural !== this.table.name) {
+      throw new Error(`The ResourceName is "${name.plural}", and the table of its entity is "${this.table.name}"`);
+    }
     if (name.ids !== this.table.ids) {
       throw new Error(`The ResourceName and the entity of ${name.plural} have different kinds of ids`);
     }
