@@ -117,7 +117,7 @@ function requireDeclared(dto: Type, plain: unknown, detail: Detail): void {
   }
 }
 
-/** Rejects names at any depth that class-transformer would remove without an error. */
+/** Rejects names at any depth that Nest's pipe for schemas and class-transformer would remove without an error. */
 export function requireSafeNames(value: unknown, detail: Detail): void {
   const reason = unsafeNameIn(value);
   if (reason !== undefined) throw invalidRequest([detail([], reason)]);

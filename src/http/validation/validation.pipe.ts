@@ -1,5 +1,11 @@
 import { Readable } from 'node:stream';
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  Injectable,
+  type PipeTransform,
+  StandardSchemaValidationPipe,
+  type Type,
+} from '@nestjs/common';
 import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
@@ -63,16 +69,22 @@ function validArgument(value: unknown, type: unknown, schema?: Schema): unknown 
   return isValidated(type) ? validObject(type, value) : value;
 }
 
-/** Validates an argument such as `@Body({ schema })`, and returns what the schema makes of it. It throws as `toDto` does. */
+/**
+ * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe, and returns what the schema makes of
+ * it. It throws an `ApiError` as `toDto` does.
+ */
 async function validBySchema(schema: Schema, value: unknown, detail: Detail): Promise<unknown> {
   requireSafeNames(value, detail);
-  const result = await schema['~standard'].validate(value);
-  if (result.issues === undefined) return result.value;
-  const details = result.issues.slice(0, MOST_DETAILS).map(({ path = [], message }) => {
-    const names = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
-    return detail(names, message);
+  const pipe = new StandardSchemaValidationPipe({
+    exceptionFactory: (issues) =>
+      invalidRequest(
+        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
+          const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+          return detail(names, message);
+        }),
+      ),
   });
-  throw invalidRequest(details);
+  return pipe.transform(value, { type: 'body', schema });
 }
 
 /** Tells whether a class has validation decorators. `RouteCheck` requires a pipe for arguments of other classes. */
