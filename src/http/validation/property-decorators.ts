@@ -9,9 +9,11 @@ import {
   ValidationTypes,
 } from 'class-validator';
 
+const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
+
 /** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
 export function IsOptionalNotNull(): PropertyDecorator {
-  return ValidateIf((_object: unknown, value: unknown) => value !== undefined);
+  return ValidateIf(isPresent);
 }
 
 /**
@@ -59,6 +61,8 @@ export interface DtoProperties {
   /** Properties with validation decorators, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
+  /** Whether each property has `@IsOptionalNotNull()`, so that an object without properties is valid. */
+  readonly areAllOptional: boolean;
   /** Unsupported declarations of the class, one line each. */
   readonly errors: readonly string[];
 }
@@ -95,16 +99,21 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
     const property = nestedDto(dto, name, own, errors);
     if (property !== undefined) nested.set(name, property);
   }
+  const optional = new Set(validators.filter(isOptionalNotNull).map(({ propertyName }) => propertyName));
   const path = new Set([...outer, dto]);
   const inner = [...nested.values()].filter((each) => !path.has(each.dto)).map((each) => read(each.dto, path));
   return {
     declared,
     nested,
+    areAllOptional: optional.size === declared.size,
     errors: [...errors, ...inner.flatMap((each) => each.errors)],
   };
 }
 
 type Validator = ReturnType<typeof validatorsOf>[number];
+
+const isOptionalNotNull = ({ type, constraints }: Validator): boolean =>
+  type === ValidationTypes.CONDITIONAL_VALIDATION && constraints[0] === isPresent;
 
 function nestedDto(dto: Type, name: string, validators: Validator[], errors: string[]): NestedDto | undefined {
   const where = `${dto.name}.${name}`;

@@ -1,5 +1,5 @@
-import type { Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
+import { type Type, ValidationPipe } from '@nestjs/common';
+import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
 import { propertiesOf } from './property-decorators.js';
@@ -24,28 +24,31 @@ export const below =
 
 export const MOST_DETAILS = 10;
 
-/** The errors of an object. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
-function errorsIn(object: object): Promise<ValidationError[]> {
-  try {
-    // Not awaited here, because a rejection of an asynchronous validator is an error of the service.
-    return classValidator.validate(object, { forbidUnknownValues: true });
-  } catch {
-    return throwingProperty(object);
+/** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
+class DtoPipe extends ValidationPipe {
+  protected override async validate(object: object, options?: classValidator.ValidatorOptions) {
+    return attempt(object, options) ?? [await throwing(object)];
   }
 }
 
-/** Finds the property whose validator throws, by validating each property alone. */
-async function throwingProperty(object: object): Promise<ValidationError[]> {
-  const dto = object.constructor as Type<object>;
-  const constraints = { throws: 'is not valid' };
-  for (const [property, value] of Object.entries(object) as [string, unknown][]) {
-    try {
-      await classValidator.validate(Object.assign(new dto(), { [property]: value })).catch(() => {});
-    } catch {
-      return [{ property, constraints }];
-    }
+/** Validates an object; `undefined` if a validator throws synchronously. A rejection is an error of the service. */
+function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
+  try {
+    return classValidator.validate(object, options);
+  } catch {
+    return undefined;
   }
-  return [{ property: '', constraints }];
+}
+
+/** The property whose validator throws, found by validating each property alone. */
+async function throwing(object: object): Promise<ValidationError> {
+  const dto = object.constructor as Type<object>;
+  for (const [property, value] of Object.entries(object) as [string, unknown][]) {
+    const alone = attempt(Object.assign(new dto(), { [property]: value }));
+    if (alone === undefined) return { property, constraints: { throws: 'is not valid' } };
+    await alone.catch(() => undefined);
+  }
+  return { property: '', constraints: { throws: 'is not valid' } };
 }
 
 /** Validates parsed JSON and converts it to a DTO. It throws an `ApiError` as `toDto` does. */
@@ -63,11 +66,24 @@ const isObject = (value: unknown): value is object =>
 export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<object> {
   // First, because this check limits the depth, and a class may contain itself.
   for (const [name, value] of Object.entries(Object(plain) as object)) requireSafeNames(value, below(detail, name));
-  requireDeclared(dto, plain, detail);
-  const object = plainToInstance(dto as Type<object>, plain);
-  const errors = await errorsIn(object);
-  if (errors.length === 0) return object;
-  throw invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail)));
+  requireObject(dto, plain, detail);
+  const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
+  if (empty !== undefined) return empty;
+  const pipe = new DtoPipe({
+    transform: true,
+    forbidUnknownValues: true,
+    validatorPackage: classValidator,
+    transformerPackage: classTransformer,
+    exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail))),
+  });
+  return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
+}
+
+/** The DTO of a query without parameters, if it needs no validation. Defaults of the class are validated. */
+function validEmpty(dto: Type): object | undefined {
+  if (!propertiesOf(dto).areAllOptional) return undefined;
+  const empty = classTransformer.plainToInstance(dto, {}) as object;
+  return Object.values(empty).every((value) => value === undefined) ? empty : undefined;
 }
 
 /** Sorts errors by the declaration of their properties; class-validator puts inherited properties last. */
@@ -96,11 +112,10 @@ export function messageOfNull(dto: Type, property: string): string {
 }
 
 /**
- * Rejects a value that is no object, and properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names
+ * Rejects properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names
  * of `Object.prototype`, such as `toString`, and `@ValidateNested()` accepts an array for an object.
  */
-function requireDeclared(dto: Type, plain: unknown, detail: Detail): void {
-  if (!isObject(plain)) throw invalidRequest([detail([], 'must be an object')]);
+function requireDeclared(dto: Type, plain: object, detail: Detail): void {
   const { declared, nested } = propertiesOf(dto);
   const unknown = Object.keys(plain).filter((name) => !declared.has(name));
   if (unknown.length > 0) {
@@ -112,12 +127,17 @@ function requireDeclared(dto: Type, plain: unknown, detail: Detail): void {
     if (value === undefined || value === null) continue;
     const place = below(detail, name);
     if (isArray && !Array.isArray(value)) throw invalidRequest([place([], 'must be an array')]);
-    if (!isArray) requireDeclared(inner, value, place);
-    else (value as unknown[]).forEach((item, index) => requireDeclared(inner, item, below(place, String(index))));
+    if (!isArray) requireObject(inner, value, place);
+    else (value as unknown[]).forEach((item, index) => requireObject(inner, item, below(place, String(index))));
   }
 }
 
-/** Rejects names at any depth that Nest's pipe for schemas and class-transformer would remove without an error. */
+function requireObject(dto: Type, value: unknown, detail: Detail): asserts value is object {
+  if (!isObject(value)) throw invalidRequest([detail([], 'must be an object')]);
+  requireDeclared(dto, value, detail);
+}
+
+/** Rejects names at any depth that Nest's pipes would remove without an error. */
 export function requireSafeNames(value: unknown, detail: Detail): void {
   const reason = unsafeNameIn(value);
   if (reason !== undefined) throw invalidRequest([detail([], reason)]);

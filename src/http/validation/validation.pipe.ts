@@ -25,9 +25,9 @@ import {
 type Schema = NonNullable<ArgumentMetadata['schema']>;
 
 /**
- * Validates bodies, queries and path parameters with the DTO class of the argument, or with its schema. With a class, it
- * coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of arguments
- * at start.
+ * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument, or with
+ * its schema. With a class, it coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck`
+ * rejects other types of arguments at start.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
