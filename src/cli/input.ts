@@ -14,13 +14,16 @@ const CHUNK = 256 * 1024;
 
 const STDIN = '/dev/stdin';
 
-/** @throws {Failure} if the file is missing, or this user may not open it; before a command makes anything */
+/** @throws {Failure} if the file is missing, a folder, or closed to this user; before a command makes anything */
 export async function requireReadable(file: string): Promise<void> {
   // The shell has opened stdin, perhaps from a file that this user may not open.
   if (file === STDIN) return;
-  await access(file, constants.R_OK).catch((error: unknown) => {
+  try {
+    await access(file, constants.R_OK);
+    if ((await stat(file)).isDirectory()) throw new Error('it is a folder');
+  } catch (error) {
     throw new Failure(`${file} cannot be read: ${fileProblem(file, error)}.`, error);
-  });
+  }
 }
 
 /** Reads a file, or stdin without one, and decompresses gzip. It throws a `Failure` when it cannot be read. */

@@ -49,12 +49,13 @@ export class NestLogger implements LoggerService {
   readonly verbose = (message: unknown, ...rest: unknown[]): void => this.write('trace', message, rest);
   readonly fatal = (message: unknown, ...rest: unknown[]): void => this.write('fatal', message, rest);
 
-  /** By Nest's convention the last argument is the context; other arguments, such as an error, are details. */
+  /** By Nest's convention the last argument, if it is a text, is the context; others, such as an error, are details. */
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const text = typeof message === 'string' ? message : undefined;
-    const values = [message, ...rest.slice(0, -1)].filter((value) => value !== undefined && value !== text);
+    const context = typeof rest.at(-1) === 'string' ? rest.pop() : undefined;
+    const values = [message, ...rest].filter((value) => value !== undefined && value !== text);
     const err = values.find((value) => value instanceof Error);
     const details = values.filter((value) => value !== err);
-    this.logger[level]({ context: rest.at(-1), err, detail: details.length > 1 ? details : details[0] }, text);
+    this.logger[level]({ context, err, detail: details.length > 1 ? details : details[0] }, text);
   }
 }

@@ -298,10 +298,15 @@ describe('an import after a move', () => {
   });
 });
 
-it.each(['import cookies', 'restore'])('%s of a missing file makes nothing', async (command) => {
+it.each(['import cookies', 'restore'])('%s of a missing file or a folder makes nothing', async (command) => {
   const environment = { DATABASE_URL: `sqlite:${at('data/cookies.sqlite')}` };
-  const outcome = await run(folder, [...command.split(' '), at('missing')], { environment });
-  expect(outcome).toMatchObject(endedWith(1, 'missing cannot be read: ENOENT'));
+  for (const [input, message] of [
+    [at('missing'), 'missing cannot be read: ENOENT'],
+    [folder, `${folder} cannot be read: it is a folder.`],
+  ] as const) {
+    const outcome = await run(folder, [...command.split(' '), input], { environment });
+    expect(outcome).toMatchObject(endedWith(1, message));
+  }
   expect(readdirSync(folder)).toEqual([]);
 });
 

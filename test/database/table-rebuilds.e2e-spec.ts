@@ -75,6 +75,7 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
     const checks = { name_is_short: `length("name") < 5` };
     const keys = { unique: [['name']], indices: [['name', 'revision']] };
     await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, ...keys });
+    await runner.query(`CREATE INDEX "named" ON "vials" ("revision") WHERE "name" <> 'name'`);
     await runner.renameColumn('vials', 'name', 'title');
     const title = (await runner.getTable('vials'))!.findColumnByName('title')!;
     const label = Object.assign(title.clone(), { name: 'label', default: "'none'" });
@@ -123,7 +124,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** All rows, the last id that was given, the targets and violations of foreign keys, and whether foreign keys are enforced. */
+  /** All rows, the last given id, the targets and violations of foreign keys, and whether foreign keys are enforced. */
   const state = async (jars = 'jars') => ({
     jars: await dataSource.query(`SELECT id, name FROM ${jars} ORDER BY id`),
     lastId: await dataSource.query(`SELECT seq FROM sqlite_sequence WHERE name = '${jars}'`),
@@ -184,6 +185,8 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expect(insert('abc')).rejects.toThrow('UNIQUE constraint failed: vials.label');
     const plan = await dataSource.query('EXPLAIN QUERY PLAN SELECT label FROM vials ORDER BY label, revision');
     expect(plan).toEqual([expect.objectContaining({ detail: expect.stringContaining('USING COVERING INDEX') })]);
+    const [named] = await dataSource.query<[{ sql: string }]>(`SELECT sql FROM sqlite_schema WHERE name = 'named'`);
+    expect(named.sql).toContain(`WHERE "label" <> 'name'`);
   });
 
   it('changes nothing when it fails while it is reverted, and foreign keys are enforced again', async () => {

@@ -127,6 +127,7 @@ describe('the log in development', () => {
       new Logger('Test').error('as Nest does', error.stack);
       new Logger('Test').error('as others do', new Error('the reason'), { number: 1n, self: globalThis });
       new Logger('Test').log({ number: 1n });
+      new Logger().error('without a context', new Error('its reason'));
       new Logger('Test').log('the last');
     });`;
   let service: ServiceProcess;
@@ -158,6 +159,7 @@ describe('the log in development', () => {
     expect(service.output).toContain('[Test] as Nest does {"detail":"');
     expect(service.output).toMatch(/\[Test\] as others do \{.*"message":"the reason".*"number":1/);
     expect(service.output).toContain('[Test] {"detail":{"number":1}}');
+    expect(service.output).toMatch(/without a context .*"message":"its reason"/);
   });
 });
 

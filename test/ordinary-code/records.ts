@@ -143,12 +143,16 @@ export const RECORDS: Habits = {
         await manager.sql`INSERT INTO jugs VALUES (${new Date('2026-01-31T20:00:00Z')}, '2026-01-31')`;
         await runner.changeColumn('jugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
         await runner.changeColumn('jugs', 'opened', new TableColumn({ name: 'opened', type: 'timestamp' }));
+        // PostgreSQL stores it without a time zone.
+        await manager.sql`CREATE TABLE mugs (filled timestamp)`;
+        await manager.sql`INSERT INTO mugs VALUES ('2026-01-31 20:00:00')`;
+        await runner.changeColumn('mugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
         return manager.sql`
-          SELECT count(*) AS count FROM jugs
-          WHERE CAST(filled AS text) = '2026-01-31' AND opened = ${new Date('2026-01-31T00:00:00Z')}`;
+          SELECT CAST(jugs.filled AS text) AS jug, CAST(mugs.filled AS text) AS mug FROM jugs, mugs
+          WHERE opened = ${new Date('2026-01-31T00:00:00Z')}`;
       });
     },
-    [{ count: 1 }],
+    [{ jug: '2026-01-31', mug: '2026-01-31' }],
   ],
   'addColumn() and changeColumn() make the columns of the entities': [
     async ({ dataSource }) => {

@@ -369,6 +369,15 @@ describe('the cache of lists', () => {
     }
   });
 
+  it('links from a cached page to the next page of the URL of each request', async () => {
+    await start(3, {}, WISH, [FlavorsModule]);
+    const subject = await Client.of(service, { subject: 'vanilla' });
+    for (const flavor of ['vanilla', 'chocolate']) {
+      const { headers } = await subject.get(`/flavors?flavor=${flavor}&limit=1`);
+      expect(headers.get('link')).toContain(`/flavors?flavor=${flavor}&limit=1&after=1>`);
+    }
+  });
+
   it('frees the memory of an old list when its last reader leaves half-way', async () => {
     await start(LONG, { LIST_CACHE_BYTES: '60000000' });
     await client.get('/cookies');

@@ -181,7 +181,7 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 
 /** Days and instants are those of UTC, whatever the time zone of the session. */
 function conversion(column: string, from: string, to: string): string {
-  const [fromInstant, toInstant] = [from, to].map((type) => /^timestamp/i.test(type));
+  const [fromInstant, toInstant] = [from, to].map((type) => / with time zone$/i.test(type));
   if (from === 'date' && toInstant) return `${column}::timestamp AT TIME ZONE 'UTC'`;
   return fromInstant && to === 'date' ? `(${column} AT TIME ZONE 'UTC')::date` : `${column}::${to}`;
 }

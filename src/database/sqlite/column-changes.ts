@@ -8,17 +8,17 @@ const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: 
 export const typeOnSqlite = (type: string): string => (type.startsWith('timestamp') ? 'datetime' : type);
 
 /**
- * Renames the columns of a rebuilt table in its CHECKs, which TypeORM would not do, and in its indices and keys, where
- * TypeORM would move them to the end.
+ * Renames the columns of a rebuilt table in its CHECKs and the WHERE of its indices, which TypeORM would not do, and in
+ * its indices and keys, where TypeORM would move them to the end.
  */
 export function renameInPlace(changed: Table, table: Table): void {
   const names = new Map(table.columns.map(({ name }, position) => [name, changed.columns[position]?.name ?? name]));
   const renamed = (name: string): string => names.get(name) ?? name;
   const isRenaming = [...names].some(([before, after]) => before !== after);
   if (!isRenaming || changed.columns.length !== table.columns.length) return;
-  for (const check of changed.checks) {
-    check.expression = check.expression?.replaceAll(/(?<=")[^"]+(?=")/g, renamed);
-  }
+  const rewritten = (sql = ''): string => sql.replaceAll(/(?<=")[^"]+(?=")/g, renamed);
+  for (const check of changed.checks) check.expression = rewritten(check.expression);
+  for (const index of changed.indices) index.where = rewritten(index.where);
   for (const kind of ['indices', 'uniques', 'foreignKeys'] as const) {
     changed[kind].forEach((part, position) => {
       part.columnNames = table[kind][position]!.columnNames.map(renamed);

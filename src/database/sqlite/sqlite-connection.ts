@@ -126,8 +126,8 @@ export class SqliteConnection {
 }
 
 /**
- * The value as PostgreSQL stores it: better-sqlite3 takes no dates and booleans, and version 12 writes a lone surrogate,
- * such as that of a text cut inside an emoji, as bytes that are no UTF-8.
+ * The value as PostgreSQL stores it: better-sqlite3 takes no dates and booleans, and version 12 writes a lone
+ * surrogate, such as that of a text cut inside an emoji, as bytes that are no UTF-8.
  */
 function bindable(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../../config/config.js';
+import type { Id } from '../id-kinds.js';
 
 /** Number of lists of the greatest length that fit into the cache. */
 const SHARES = 4;
@@ -17,12 +18,12 @@ export class CachedList {
   readers = 0;
   isCached = true;
 
-  /** @param link the `Link` of a page; absent for the last page */
+  /** @param last value of `after` for the next page; absent for the last page */
   constructor(
     readonly key: string,
     readonly etag: string,
     readonly chunks: readonly Buffer[],
-    readonly link?: string,
+    readonly last?: Id,
   ) {}
 }
 
@@ -76,10 +77,10 @@ export class ListCache {
   }
 
   /** Caches a list that is one Buffer. */
-  add(etag: string, key: string, whole: Buffer, link?: string): void {
+  add(etag: string, key: string, whole: Buffer, last?: Id): void {
     // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
     const own = whole.buffer.byteLength === whole.length ? whole : Buffer.from(new Uint8Array(whole).buffer);
-    const list = new CachedList(key, etag, [own], link);
+    const list = new CachedList(key, etag, [own], last);
     if (list.bytes <= this.longest) this.put(list);
   }
 

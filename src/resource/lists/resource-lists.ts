@@ -91,10 +91,10 @@ export class ResourceLists {
         isStreamed = true;
         return body;
       }
-      const link = hasMore ? nextPageLink(request.url, afterOf(selection, first.last)) : undefined;
-      if (link !== undefined) reply.header('link', link);
+      const last = hasMore ? afterOf(selection, first.last) : undefined;
+      if (last !== undefined) reply.header('link', nextPageLink(request.url, last));
       const body = wholeArray(first?.chunks ?? []);
-      this.cache.add(etagOf(snapshot.usage), key, body, link);
+      this.cache.add(etagOf(snapshot.usage), key, body, last);
       return body;
     } finally {
       if (!isStreamed) snapshot.close();
@@ -129,7 +129,8 @@ export class ResourceLists {
 
   /** Sends a cached list again, as one Buffer or as a stream. */
   private replay(list: CachedList, { request, reply }: ResourceExchange): ListBody {
-    if (list.link !== undefined) reply.header('link', list.link);
+    // Its URL may be another one than that of the request that made the list.
+    if (list.last !== undefined) reply.header('link', nextPageLink(request.url, list.last));
     if (list.chunks.length === 1) return list.chunks[0]!;
     if (request.method === 'HEAD') return jsonStream();
     return jsonStream(this.open(list.chunks.values(), request, this.cache.retain(list)));
