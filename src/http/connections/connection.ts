@@ -89,6 +89,11 @@ export class Connection implements ResponseConnection {
     return this.current === undefined && this.waiting.length === 0;
   }
 
+  /** Whether a response that its handler has ended waits in memory for its reader. */
+  get isSending(): boolean {
+    return this.current?.writableEnded === true;
+  }
+
   /**
    * The order in which connections are closed for a new one, lowest first: last response sent, never used, idle between
    * requests, request still arriving, WebSocket. Infinity: a complete request is in progress.

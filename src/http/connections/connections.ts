@@ -122,7 +122,8 @@ export class Connections implements ConnectionOwner {
 
   /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
   closeIdle(): void {
-    this.server.closeIdleConnections();
+    // Node would cut off a response that waits in memory.
+    if (![...this.all].some(({ isSending }) => isSending)) this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {
       const isHandshake = this.certificate !== undefined && !(socket instanceof TLSSocket);
       if (socket.bytesRead === 0 || isWebSocket || isHandshake) socket.destroy();
