@@ -6,6 +6,7 @@ import { jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
+import { connectionsOf } from '../../src/http/connections/connections.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
@@ -376,6 +377,42 @@ describe('connections', () => {
     await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([201]);
     await closed;
+  });
+
+  it('are closed after a response whose header section was sent before the application was closed', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    // Some 10 lists fill the sockets of both sides.
+    await until(async () => {
+      socket.write(get('/cookies'));
+      await sleep(100);
+      return (await metric('http_requests_in_flight')) === 1;
+    }, 'a list waits for its reader');
+    const closed = service.app.close();
+    await sleep(500);
+    socket.resume();
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    await closed;
+  });
+
+  it('get their whole response while idle ones are closed', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    let pages = 0;
+    // Some 20 pages fill the sockets of both sides.
+    await until(async () => {
+      socket.write(get('/cookies?limit=1000'));
+      pages += 1;
+      await sleep(100);
+      return (await metric('http_requests_in_flight')) === 1;
+    }, 'a page waits for its reader');
+    const connections = connectionsOf(service.app.getHttpServer());
+    connections.closeIdle();
+    const received = receivedBy(socket.resume());
+    await untilMetric(service, 'http_requests_in_flight', 0);
+    connections.closeIdle();
+    await once(socket, 'close');
+    expect(responsesIn(received()).map(({ status }) => status)).toEqual(Array<number>(pages).fill(200));
   });
 
   it('have a timer that an application without a port does not leave behind', async () => {

@@ -16,6 +16,8 @@ export interface ConnectionOwner {
   readonly cuts: Map<CutReason, number>;
   /** Passes a request to Fastify. */
   readonly requestHandler: RequestListener;
+  /** While the service stops, each response closes its connection. */
+  readonly isClosing: boolean;
   /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
 }
@@ -85,6 +87,11 @@ export class Connection implements ResponseConnection {
   /** Whether no request is in progress; a request whose header section is incomplete does not count. */
   private get isIdle(): boolean {
     return this.current === undefined && this.waiting.length === 0;
+  }
+
+  /** Whether a response that its handler has ended waits in memory for its reader. */
+  get isSending(): boolean {
+    return this.current?.writableEnded === true;
   }
 
   /**
@@ -210,7 +217,7 @@ export class Connection implements ResponseConnection {
       this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
       if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
       this.start(next);
-    } else if (this.isRejected) this.finish();
+    } else if (this.isRejected || this.owner.isClosing) this.finish();
   }
 
   /** Sends the last error after all responses, and closes this side. */

@@ -37,7 +37,6 @@ const RELIEF_INTERVAL = 100;
 export class Connections implements ConnectionOwner {
   readonly requests: RequestTracker;
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
-  /** While the service stops, each response closes its connection. */
   isClosing = false;
   readonly certificate?: TlsCertificate;
   private readonly all: OpenConnections;
@@ -123,7 +122,8 @@ export class Connections implements ConnectionOwner {
 
   /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
   closeIdle(): void {
-    this.server.closeIdleConnections();
+    // Node would cut off a response that waits in memory.
+    if (![...this.all].some(({ isSending }) => isSending)) this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {
       const isHandshake = this.certificate !== undefined && !(socket instanceof TLSSocket);
       if (socket.bytesRead === 0 || isWebSocket || isHandshake) socket.destroy();
@@ -184,7 +184,7 @@ export class Connections implements ConnectionOwner {
     const handshake = remotePort === undefined ? undefined : [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
     this.all.delete(handshake);
-    // A client may close its side after its requests. In a handshake, Node must close a connection whose client has gone.
+    // A client may close its side after its requests. During a handshake, this must close the connection.
     socket.allowHalfOpen = true;
     // A data listener makes Node pass the bytes to its parser through the stream. Otherwise they would reach a paused
     // parser, which rejects them.

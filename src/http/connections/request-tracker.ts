@@ -48,14 +48,15 @@ const SMALL_CHUNK = 256;
 const JOINED_CHUNKS = 64;
 
 /**
- * Node's request. It joins small chunks of a body that nobody has begun to read: a chunk takes 300 bytes of memory beside
- * its content, and requests that wait for their turn may have thousands of them.
+ * Node's request. It joins small chunks of a body until a handler begins to read it: a chunk takes 300 bytes of memory
+ * beside its content, and requests that wait for their turn may have thousands of them.
  */
 export class CompactRequest extends IncomingMessage {
   private readonly small: Buffer[] = [];
+  private isRead = false;
 
   override push(chunk: Buffer | null): boolean {
-    if (chunk === null || chunk.length >= SMALL_CHUNK || this.readableFlowing !== null) {
+    if (chunk === null || chunk.length >= SMALL_CHUNK || this.isRead) {
       this.flush();
       return super.push(chunk);
     }
@@ -64,6 +65,7 @@ export class CompactRequest extends IncomingMessage {
   }
 
   override _read(size: number): void {
+    this.isRead = true;
     this.flush();
     super._read(size);
   }

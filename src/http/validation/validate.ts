@@ -65,7 +65,8 @@ const isObject = (value: unknown): value is object =>
 /** Validates a plain object and converts it to a DTO. It throws an `ApiError`, 400, with a detail for each error. */
 export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<object> {
   // First, because this check limits the depth, and a class may contain itself.
-  for (const [name, value] of Object.entries(Object(plain) as object)) requireSafeNames(value, below(detail, name));
+  const entries = isObject(plain) ? Object.entries(plain) : [];
+  for (const [name, value] of entries) requireSafeNames(value, below(detail, name));
   requireObject(dto, plain, detail);
   const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
   if (empty !== undefined) return empty;
