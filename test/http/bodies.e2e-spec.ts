@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Body, Controller, Module, Post, type Type } from '@nestjs/common';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { Upload } from '../../src/http/body/upload.js';
 import { expectError } from '../support/expect-error.js';
+import { exposedGc } from '../support/exposed-gc.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { connected, request } from '../support/raw-http.js';
 import { type Answer, type Service, startService, token } from '../support/service.js';
@@ -259,8 +258,7 @@ describe('a route with @AcceptsBody', () => {
     ['are read', 50, false],
     ['wait behind another request', 5, true],
   ])('keeps bodies of one-byte chunks that %s in little memory', async (_what, connections, isWaiting) => {
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
+    const collectGarbage = exposedGc();
     const fields = ['Host: x', `Authorization: ${authorization}`];
     const held = [
       'POST /bodies/held HTTP/1.1',

@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import {
   type CallHandler,
@@ -35,6 +33,7 @@ import { ListReaders } from '../../src/resource/lists/list-readers.js';
 import { type ListBody, ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { until } from '../support/until.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { exposedGc } from '../support/exposed-gc.js';
 import { Client, type Service, startService, token } from '../support/service.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
@@ -438,11 +437,6 @@ async function readOn(agent: Agent, path: string): Promise<void> {
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   expect(response.statusCode).toBe(200);
   await once(response.resume(), 'end');
-}
-
-function exposedGc(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
 }
 
 describe('a reader of GET /cookies that stalls', () => {

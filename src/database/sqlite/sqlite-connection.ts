@@ -20,6 +20,9 @@ export interface StatementResult {
 const CACHED_STATEMENTS = 500;
 const CACHED_CHARACTERS = 1_000_000;
 
+/** A statement that may be a step of the rebuild of a table in a migration. */
+const REBUILD_STEP = /^\s*(?:ALTER|DROP)\s+TABLE\b/i;
+
 /** The rename of the old table, before a rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
@@ -49,11 +52,6 @@ export class SqliteConnection {
     return this.database.inTransaction;
   }
 
-  /** Whether foreign keys are off, as only in migrations. */
-  private get isMigrating(): boolean {
-    return this.database.pragma('foreign_keys', { simple: true }) === 0;
-  }
-
   /** @throws SqliteError, or a RangeError for several statements in one string */
   prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
@@ -69,7 +67,7 @@ export class SqliteConnection {
     const started = performance.now();
     let failure: unknown;
     try {
-      return SET_ASIDE.test(sql) ? this.setAside(sql) : this.execute(sql, parameters);
+      return REBUILD_STEP.test(sql) ? this.rebuildStep(sql) : this.execute(sql, parameters);
     } catch (error) {
       failure = error;
       const kind = engineErrorOf(error);
@@ -88,8 +86,6 @@ export class SqliteConnection {
   }
 
   private execute(sql: string, parameters: readonly unknown[]): StatementResult {
-    const removed = REMOVAL.exec(sql)?.[1];
-    if (removed !== undefined && this.isMigrating) this.keepSequence(removed);
     const statement = this.prepare(sql);
     const bound = parameters.map(bindable);
     if (!statement.reader) return statement.run(...bound);
@@ -97,19 +93,26 @@ export class SqliteConnection {
     return { rows, source: statement, changes: rows.length };
   }
 
+  /** Runs `ALTER TABLE` or `DROP TABLE`. In a migration, where foreign keys are off, it may be a step of a rebuild. */
+  private rebuildStep(sql: string): StatementResult {
+    if (this.database.pragma('foreign_keys', { simple: true }) !== 0) return this.execute(sql, []);
+    if (SET_ASIDE.test(sql)) return this.setAside(sql);
+    const removed = REMOVAL.exec(sql)?.[1];
+    if (removed !== undefined) this.keepSequence(removed);
+    return this.execute(sql, []);
+  }
+
   /**
-   * Renames the old table of a rebuild, while foreign keys are off. Foreign keys of other tables keep the old name, and
-   * so refer to the rebuilt table when that gets the name
-   * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
+   * Renames the old table of a rebuild. Foreign keys of other tables keep the old name, and so refer to the rebuilt table
+   * when that gets the name (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
    */
   private setAside(sql: string): StatementResult {
-    const isRebuild = this.isMigrating;
     // Only for this statement: after a permanent rename, foreign keys must name the new table.
-    if (isRebuild) this.database.pragma('legacy_alter_table = ON');
+    this.database.pragma('legacy_alter_table = ON');
     try {
       return this.execute(sql, []);
     } finally {
-      if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
+      this.database.pragma('legacy_alter_table = OFF');
     }
   }
 

@@ -41,8 +41,6 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
-    // Not the URL: it may be long without a meaning, and handlers may change the query for a subject.
-    const key = JSON.stringify([source.scopeKey, targetOf(request).pathname, query]);
     const setHeaders = (usage: ResourceUsage): void => {
       if (source.scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
       reply.header('etag', etagOf(usage));
@@ -54,6 +52,8 @@ export class ResourceLists {
       return undefined;
     }
     reply.type(JSON_TYPE);
+    // Not the URL: it may be long without a meaning, and handlers may change the query for a subject.
+    const key = JSON.stringify([source.scopeKey, targetOf(request).pathname, query]);
     const cached = this.cache.get(etagOf(usage), key);
     if (cached !== undefined) return this.replay(cached, exchange);
     // The records may have changed since then, so the headers are set again from the snapshot.
