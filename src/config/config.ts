@@ -9,10 +9,14 @@ export type { Environment };
 /** Every setting of the service, validated. Times are in milliseconds. */
 // A class cannot declare the fields of a mapped type. It can extend `Object` with a type that has these fields.
 export class Config extends (Object as unknown as new () => PlatformValues) {
-  /** @param values of all declared settings, by name */
+  /**
+   * @param values of all declared settings, by name
+   * @param given the names of the settings that the environment sets
+   */
   constructor(
     private readonly declared: readonly Setting[],
     private readonly values: ReadonlyMap<string, unknown>,
+    private readonly given: ReadonlySet<string>,
   ) {
     super();
     Object.assign(this, valuesIn(PLATFORM_SETTINGS, values));
@@ -21,7 +25,12 @@ export class Config extends (Object as unknown as new () => PlatformValues) {
 
   /** This configuration with another value of a setting. */
   with<T>({ name }: Setting<T>, value: T): Config {
-    return new Config(this.declared, new Map([...this.values, [name, value]]));
+    return new Config(this.declared, new Map([...this.values, [name, value]]), this.given);
+  }
+
+  /** Tells whether the environment sets a setting, so that the value is not the default. */
+  isSet({ name }: Setting): boolean {
+    return this.given.has(name);
   }
 
   /** The settings that may change while the service runs. */
@@ -96,7 +105,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   errors.push(...misspelledNames(environment, settings));
   errors.push(...brokenRules(valuesIn(PLATFORM_SETTINGS, values), isSet));
   if (errors.length > 0) throw new ConfigError(errors);
-  return new Config(settings, values);
+  return new Config(settings, values, new Set(settings.filter(isSet).map(({ name }) => name)));
 }
 
 /** The settings of the platform, then the settings of features. */

@@ -212,9 +212,16 @@ describe('cli import', () => {
     const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
     expect(full).toMatchObject(endedWith(1, /Line 1235 cannot be stored.*The first 1234 lines are stored/s));
     expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
-    const again = await run(folder, ['import', 'cookies', '--resume'], { input });
+    const environment = { COOKIES_CAPACITY: '2000' };
+    const again = await run(folder, ['import', 'cookies', '--resume'], { input, environment });
     expect(again).toMatchObject(endedWith(0, 'Imported 766 cookies'));
     expect((await run(folder, ['export', 'cookies'])).stdout).toBe(input);
+  });
+
+  it('keeps the capacity of the service when the shell has no COOKIES_CAPACITY', async () => {
+    expect(await importFile(lines(1, 1), [], { COOKIES_CAPACITY: '3' })).toMatchObject({ code: 0 });
+    expect(await importFile(lines(1, 2))).toMatchObject(endedWith(0, /^2 of 3 places are free/m));
+    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
   });
 
   it('stores all or nothing with --atomic', async () => {

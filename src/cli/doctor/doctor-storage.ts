@@ -11,7 +11,7 @@ import { prepareStorage, recount, storedCount } from '../../resource/usage/stora
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { lostChains } from '../audit.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
-import { configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
+import { capacityFor, configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { Checks } from './doctor-sqlite.js';
 
@@ -124,12 +124,12 @@ async function auditTrail(dataSource: DataSource): Promise<string> {
 export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
-  const current = await configInForce(dataSource, config);
   for (const resource of RESOURCES) {
-    const { name, capacity, audited = false } = resource;
+    const { name, audited = false } = resource;
     const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) {
-      await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
+      const capacity = await capacityFor(dataSource, config, resource);
+      await prepareStorage(dataSource, { resource: name.plural, capacity, audited });
       onFixed(`${triggers} are made`);
     }
     const before = await storedCount(dataSource, name.plural);

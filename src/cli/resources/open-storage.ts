@@ -8,7 +8,7 @@ import { migrate, pendingMigrations, rejectNewerSchema, requireMigrated } from '
 import type { Resource } from '../../resource/resource.js';
 import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
-import { prepareStorage } from '../../resource/usage/storage-row.js';
+import { prepareStorage, storedCapacity } from '../../resource/usage/storage-row.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { requireDatabase } from '../sqlite-file/database-path.js';
 
@@ -29,7 +29,7 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
 /** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
 export async function openRepository(config: Config, resource: Resource, mayMigrate = false): Promise<OpenRepository> {
   const dataSource = await openConfiguredDatabase(config, mayMigrate);
-  const capacity = (await configInForce(dataSource, config)).get(resource.capacity);
+  const capacity = await capacityFor(dataSource, config, resource);
   const counter = new UsageCounter(resource.name.plural, capacity, resource.audited);
   if (mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
@@ -58,6 +58,16 @@ export async function openConfiguredDatabase(
     throw error;
   }
   return dataSource;
+}
+
+/**
+ * The capacity that a command uses. Without a variable it keeps the stored capacity, because a shell may lack the
+ * variables of the service.
+ */
+export async function capacityFor(dataSource: DataSource, config: Config, resource: Resource): Promise<number> {
+  const capacity = (await configInForce(dataSource, config)).get(resource.capacity);
+  if (config.isSet(resource.capacity)) return capacity;
+  return (await storedCapacity(dataSource, resource.name.plural)) ?? capacity;
 }
 
 /** The configuration with the values of `cli set`, if the database has their table. */

@@ -15,13 +15,12 @@ export async function prepareStorage(
   dataSource: DataSource,
   { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>,
 ): Promise<void> {
-  const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
-    SELECT capacity FROM storage WHERE resource = ${resource}`;
-  if (row === undefined) return;
+  const stored = await storedCapacity(dataSource, resource);
+  if (stored === undefined) return;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const hasAll = async (sql: Sql): Promise<boolean> =>
     (await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql));
-  if (row.capacity === capacity && (await hasAll(committed(dataSource)))) return;
+  if (stored === capacity && (await hasAll(committed(dataSource)))) return;
   await transaction(dataSource, async (tx) => {
     // The row lock makes other processes that start now wait.
     await tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`;
@@ -37,8 +36,15 @@ export async function prepareStorage(
       `Changes of ${resource} are ${audited ? 'in the audit trail from now on' : 'no longer in the audit trail'}`,
     );
   });
-  if (row.capacity === null || row.capacity === capacity) return;
-  logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
+  if (stored === null || stored === capacity) return;
+  logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
+}
+
+/** The capacity in `storage`: `null` before the first start, `undefined` without a row. */
+export async function storedCapacity(dataSource: DataSource, resource: string): Promise<number | null | undefined> {
+  const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
+    SELECT capacity FROM storage WHERE resource = ${resource}`;
+  return row?.capacity;
 }
 
 /** The count in `storage` and the real number of records; `undefined` without a row in `storage`. */
