@@ -69,9 +69,9 @@ describePostgres('a transaction', () => {
     url = await freshDatabase();
     service = await startService({
       DATABASE_URL: url,
-      DATABASE_BUSY_TIMEOUT: '300',
-      DATABASE_STATEMENT_TIMEOUT: '500',
-      DATABASE_TRANSACTION_TIMEOUT: '1000',
+      DATABASE_BUSY_TIMEOUT: '800',
+      DATABASE_STATEMENT_TIMEOUT: '1200',
+      DATABASE_TRANSACTION_TIMEOUT: '2000',
       ...POOLS,
     });
     dataSource = service.app.get(DataSource);
@@ -132,7 +132,7 @@ describePostgres('a transaction', () => {
   it('has its time-outs at the server as well, in milliseconds, and leaves none behind on its connection', async () => {
     const LIMITS = `SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
       current_setting('idle_in_transaction_session_timeout') AS idle`;
-    const limits = { lock: '300ms', statement: '500ms', idle: '1s' };
+    const limits = { lock: '800ms', statement: '1200ms', idle: '2s' };
     expect(await transaction(dataSource, (tx) => tx.query(LIMITS, []))).toEqual([limits]);
     expect(await dataSource.transaction((manager) => manager.query(LIMITS))).toEqual([limits]);
     const list = await openSnapshot(dataSource);
@@ -144,7 +144,7 @@ describePostgres('a transaction', () => {
   it('that holds a connection, like all others, does not delay a check of the database', async () => {
     const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.startTransaction()));
-    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 300 ms');
+    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 800 ms');
     await expect(engineOf(dataSource).check()).resolves.toBeUndefined();
     for (const runner of runners) {
       await runner.rollbackTransaction();
@@ -160,7 +160,7 @@ describePostgres('a transaction', () => {
     expect(await read(list)).toEqual([{ name: 'b' }]);
     const second = await openSnapshot(dataSource);
     expect(await read(second)).toEqual([{ name: 'later' }]);
-    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 300 ms');
+    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 800 ms');
     await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'b' WHERE id = 2`);
     list.close();
     second.close();
@@ -189,12 +189,12 @@ describePostgres('a transaction', () => {
   it('that pauses for longer than DATABASE_TRANSACTION_TIMEOUT is rolled back', async () => {
     const hanging = transaction(dataSource, async (tx) => {
       await tx.sql`UPDATE notes SET name = 'hanging' WHERE id = 2`;
-      await sleep(1500);
+      await sleep(2500);
       await tx.sql`SELECT 1`;
     });
     const inTypeOrm = dataSource.transaction(async (manager) => {
       await manager.query(`UPDATE notes SET name = 'pausing' WHERE id = 1`);
-      await sleep(1500);
+      await sleep(2500);
       await manager.query('SELECT 1');
     });
     for (const rejected of await Promise.allSettled([hanging, inTypeOrm])) {
