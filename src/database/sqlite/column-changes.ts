@@ -8,8 +8,8 @@ const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: 
 export const typeOnSqlite = (type: string): string => (type.startsWith('timestamp') ? 'datetime' : type);
 
 /**
- * Renames the columns of a rebuilt table in its CHECKs and the WHERE of its indices, which TypeORM would not do, and in
- * its indices and keys, where TypeORM would move them to the end.
+ * Renames columns in the checks, indices and keys of a rebuilt table. TypeORM would leave the SQL of checks and partial
+ * indices as it was, and would move a renamed column to the end of its index or key.
  */
 export function renameInPlace(changed: Table, table: Table): void {
   const names = new Map(table.columns.map(({ name }, position) => [name, changed.columns[position]?.name ?? name]));
