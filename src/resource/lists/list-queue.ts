@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { subjectOf } from '../../auth/principal.js';
 import { Config } from '../../config/config.js';
 import { type Waiter, WaitQueue } from '../../database/wait-queue.js';
-import { overloaded } from '../../http/errors/api-error.js';
+import { ApiError, overloaded } from '../../http/errors/api-error.js';
 
 type ListWaiter = Waiter & { readonly start: () => void };
 
@@ -59,7 +59,8 @@ export class ListQueue {
       await new Promise<void>((start, reject) => waiting.push({ start, reject }));
     }
     try {
-      if (request.socket.destroyed) throw overloaded('The client has left before its list could be read');
+      // A 503 would be logged as a problem of the service.
+      if (request.socket.destroyed) throw new ApiError(400, 'BAD_REQUEST', 'The client left before its list was read');
       return await make();
     } finally {
       lists.inProgress -= 1;
