@@ -11,7 +11,7 @@ export type { Environment };
 export class Config extends (Object as unknown as new () => PlatformValues) {
   /**
    * @param values of all declared settings, by name
-   * @param given the names of the settings that the environment sets
+   * @param given the names of the settings that the environment or `with` has set
    */
   constructor(
     private readonly declared: readonly Setting[],
@@ -25,10 +25,10 @@ export class Config extends (Object as unknown as new () => PlatformValues) {
 
   /** This configuration with another value of a setting. */
   with<T>({ name }: Setting<T>, value: T): Config {
-    return new Config(this.declared, new Map([...this.values, [name, value]]), this.given);
+    return new Config(this.declared, new Map([...this.values, [name, value]]), new Set([...this.given, name]));
   }
 
-  /** Tells whether the environment sets a setting, so that the value is not the default. */
+  /** Tells whether the environment or `with` has set a setting. Otherwise it has its default value. */
   isSet({ name }: Setting): boolean {
     return this.given.has(name);
   }

@@ -218,10 +218,12 @@ describe('cli import', () => {
     expect((await run(folder, ['export', 'cookies'])).stdout).toBe(input);
   });
 
-  it('keeps the capacity of the service when the shell has no COOKIES_CAPACITY', async () => {
+  it('keeps the capacity of the service or of cli set when the shell has no COOKIES_CAPACITY', async () => {
     expect(await importFile(lines(1, 1), [], { COOKIES_CAPACITY: '3' })).toMatchObject({ code: 0 });
     expect(await importFile(lines(1, 2))).toMatchObject(endedWith(0, /^2 of 3 places are free/m));
     expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
+    expect(await run(folder, ['set', 'COOKIES_CAPACITY=5'])).toMatchObject({ code: 0 });
+    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(0, /^3 of 5 places are free/m));
   });
 
   it('stores all or nothing with --atomic', async () => {

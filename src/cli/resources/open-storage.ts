@@ -61,12 +61,13 @@ export async function openConfiguredDatabase(
 }
 
 /**
- * The capacity that a command uses. Without a variable it keeps the stored capacity, because a shell may lack the
- * variables of the service.
+ * The capacity that a command uses. Without a variable or `cli set` it keeps the stored capacity, because a shell may
+ * lack the variables of the service.
  */
 export async function capacityFor(dataSource: DataSource, config: Config, resource: Resource): Promise<number> {
-  const capacity = (await configInForce(dataSource, config)).get(resource.capacity);
-  if (config.isSet(resource.capacity)) return capacity;
+  const current = await configInForce(dataSource, config);
+  const capacity = current.get(resource.capacity);
+  if (current.isSet(resource.capacity)) return capacity;
   return (await storedCapacity(dataSource, resource.name.plural)) ?? capacity;
 }
 
