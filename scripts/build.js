@@ -1,6 +1,6 @@
 /** Compiles the service into `dist`. `buildIfChanged` does so only if a source is newer than `dist`. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import './native-module.js';
@@ -11,8 +11,21 @@ const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build
 /** The time of this file is the time of the last build. */
 const STAMP = join(ROOT, 'dist/.built');
 
-/** Ends the process when the service does not compile. */
-function build() {
+/** The file with the process id of the running build. A build removes `dist`, so another one must wait. */
+const LOCK = join(ROOT, 'dist.lock');
+/** Milliseconds after which the lock of a killed build no longer counts, even if its process id is in use again. */
+const LONGEST_BUILD = 300_000;
+
+/** Ends the process when the service does not compile. @param isNeeded asked when no other build runs */
+function build(isNeeded) {
+  takeLock();
+  process.once('exit', releaseLock);
+  if (isNeeded()) compile();
+  process.off('exit', releaseLock);
+  releaseLock();
+}
+
+function compile() {
   const began = new Date();
   const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
   const { status } = spawnSync(process.execPath, [nest, 'build'], {
@@ -26,8 +39,42 @@ function build() {
   utimesSync(STAMP, began, began);
 }
 
+function takeLock() {
+  while (!tryLock()) {
+    if (isBuilding()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    else releaseLock();
+  }
+}
+
+function tryLock() {
+  try {
+    writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Tells whether the process that took the lock still runs. */
+function isBuilding() {
+  if (Date.now() - timeOf(LOCK) > LONGEST_BUILD) return false;
+  try {
+    process.kill(Number(readFileSync(LOCK, 'utf8')), 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function releaseLock() {
+  rmSync(LOCK, { force: true });
+}
+
+const isStale = () => newestInput() >= timeOf(STAMP);
+
 export function buildIfChanged() {
-  if (newestInput() >= timeOf(STAMP)) build();
+  if (isStale()) build(isStale);
 }
 
 /** The time of the newest source or folder of sources. A deleted file changes the time of its folder. */
@@ -44,4 +91,4 @@ function timeOf(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) build();
+if (process.argv[1] === fileURLToPath(import.meta.url)) build(() => true);

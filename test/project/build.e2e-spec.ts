@@ -1,8 +1,12 @@
 import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeMajor } from '../../src/config/node-version.js';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
+
+/** Above the largest process id of Linux, 2^22. */
+const NO_PROCESS = '4194305';
 
 describe('the command line of a project', () => {
   let copy: ProjectCopy;
@@ -15,7 +19,7 @@ describe('the command line of a project', () => {
       .map((name) => name.replace(ending, ''))
       .sort();
 
-  it('is built again if a source has changed, without files of the build of another branch', async () => {
+  it('is built again if a source has changed, after a build in progress, and without files of another branch', async () => {
     const runOnce = async () =>
       expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({
         status: 0,
@@ -27,7 +31,14 @@ describe('the command line of a project', () => {
     expect(namesIn('dist/migrations', /\.js$/)).toContain('1799999999999-add-price');
     const inOneMinute = Date.now() / 1000 + 60;
     utimesSync(join(copy.folder, 'src/main.ts'), inOneMinute, inOneMinute);
-    await runOnce();
+    const lock = join(copy.folder, 'dist.lock');
+    writeFileSync(lock, String(process.pid));
+    const run = runOnce();
+    await sleep(1000);
+    const killed = Date.now();
+    writeFileSync(lock, NO_PROCESS);
+    await run;
+    expect(statSync(join(copy.folder, 'dist/.built')).mtimeMs).toBeGreaterThanOrEqual(killed);
     for (const folder of ['src', 'migrations']) {
       expect(namesIn(`dist/${folder}`, /\.js$/)).toEqual(namesIn(folder, /\.[jt]s$/));
     }
