@@ -325,6 +325,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
+  it('keeps the id of a record that brings one, also beside a record that is created at the same time without one', async () => {
+    const given = [undefined, 20, undefined];
+    const stored = await Promise.all(given.map((id) => samples.create(sample({ id }))));
+    expect(stored.map(({ record }) => record.id)).toEqual([expect.any(Number), 20, expect.any(Number)]);
+    expect((await samples.find(20))?.record.id).toBe(20);
+  });
+
   it('writes several resources in one transaction, all of it or nothing', async () => {
     const before = [await cookies.usage(), await samples.usage()];
     const both = (count: number): Promise<void> =>

@@ -166,10 +166,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Creates records of several requests in one transaction. If the database, the rule or a key rejects one of them, each
-   * gets its own transaction, so that the others do not fail.
+   * Creates records of several requests in one transaction. If the database, the rule or a key rejects one of them, or
+   * only some bring an id, each gets its own transaction.
    */
   private async createAll(batch: readonly SharedCreation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    if (new Set(batch.map(({ values }) => values.id === undefined)).size > 1) return this.createEach(batch);
     try {
       return await transaction(this.dataSource, async (tx) => {
         const results = await this.in(tx).createUpTo(batch);
@@ -186,8 +187,12 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
         (type) => error instanceof type,
       );
       if (batch.length === 1 || isOfAll) return batch.map(() => error as Error);
-      return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
+      return this.createEach(batch);
     }
+  }
+
+  private async createEach(batch: readonly SharedCreation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
   }
 }
 
