@@ -205,6 +205,7 @@ describe('cli backup --to', () => {
     [['backup'], 'Name the file to write, or a folder with --to'],
     [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
     [['backup', 'file', '--every', '1h'], 'Name the file file, or a folder with --to'],
+    [['backup', '--to', 'backups', '--every', '25d'], "argument '25d' is invalid. It must be at most 24d."],
     [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
     [
       ['backup', '--to', 'backups', '--keep', '24x'],

@@ -28,9 +28,6 @@ export interface FolderOptions {
   readonly gzip?: true;
 }
 
-/** Milliseconds; a timer of Node cannot be longer than 24 days. */
-const LONGEST_TIMER = 24 * 24 * 3600 * 1000;
-
 /**
  * Makes one backup in a folder, or one after the other until the interrupt.
  * @throws {Failure} when the last backup failed
@@ -53,8 +50,7 @@ export async function backupInto(options: FolderOptions, signal: AbortSignal): P
       failure = error as Error;
       console.error(failure.message.replaceAll('\n', ' '));
     }
-    const wait = Math.min(Math.max(0, next - performance.now()), LONGEST_TIMER);
-    await sleep(wait, undefined, { signal }).catch(() => {});
+    await sleep(Math.max(0, next - performance.now()), undefined, { signal }).catch(() => {});
   }
   if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }

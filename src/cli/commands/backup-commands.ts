@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import type { FolderOptions } from '../backup/backup-folder.js';
@@ -43,7 +43,7 @@ export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): v
     .option(
       '--every <time>',
       'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, at most 24d',
-      seconds,
+      interval,
     )
     .option(
       '--keep <numbers>',
@@ -76,4 +76,11 @@ export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): v
     .action(async (file: string, options: RestoreOptions) =>
       (await import('../backup/restore.js')).restore(file, options, interrupt()),
     );
+}
+
+/** Parses a duration of at most 24 days, the longest timer of Node. */
+function interval(text: string): number {
+  const every = seconds(text);
+  if (every <= 24 * 86_400) return every;
+  throw new InvalidArgumentError('It must be at most 24d.');
 }

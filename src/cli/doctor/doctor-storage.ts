@@ -11,7 +11,7 @@ import { prepareStorage, recount, storedCount } from '../../resource/usage/stora
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { lostChains } from '../audit.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
-import { capacityFor, configInForce, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
+import { capacityFor, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { Checks } from './doctor-sqlite.js';
 
@@ -79,7 +79,6 @@ async function counters(dataSource: DataSource, config: Config): Promise<string>
   const counted = new Set(rows.map(({ resource }) => resource));
   // A pending migration may create the table.
   const isComplete = pending.length === 0;
-  const current = await configInForce(dataSource, config);
   const counts: string[] = [];
   const problems: string[] = [];
   for (const resource of RESOURCES) {
@@ -88,7 +87,7 @@ async function counters(dataSource: DataSource, config: Config): Promise<string>
     const found = await storedCount(dataSource, plural);
     if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
     const { used, count } = found;
-    const capacity = current.get(resource.capacity);
+    const capacity = isComplete ? await capacityFor(dataSource, config, resource) : config.get(resource.capacity);
     const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
     if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
     if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);

@@ -3,7 +3,7 @@ import { JwtService } from '@nestjs/jwt';
 import { developmentSecretFile, signingOptions, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { readTlsFiles } from '../../config/tls-files.js';
-import { RESOURCES, SETTINGS } from '../../features.js';
+import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
 import { fixCounters, server, storageChecks } from './doctor-storage.js';
@@ -34,8 +34,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
 function settings(): Config {
   try {
     const config = loadConfigFromProcess(SETTINGS);
-    const capacities = RESOURCES.map(({ name, capacity }) => `${config.get(capacity)} ${name.pluralText}`);
-    say('ok  ', 'settings', `${config.environment}, capacity ${capacities.join(', ')}`);
+    say('ok  ', 'settings', config.environment);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
