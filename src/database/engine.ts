@@ -128,6 +128,15 @@ export function engineOf({ driver }: DataSource): Engine {
   throw new Error(`There is no engine for ${driver.options.type}`);
 }
 
+/** Transactions that must not commit, with the reason. */
+const prevented = new WeakMap<Sql, Error>();
+
+/** Makes a transaction fail with `reason` at its end, even if its code catches that error; `undefined` allows the commit. */
+export function preventCommit(transaction: Sql, reason: Error | undefined): void {
+  if (reason === undefined) prevented.delete(transaction);
+  else prevented.set(transaction, reason);
+}
+
 export interface TransactionOptions {
   /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
   readonly reclaimsSpace?: boolean;
@@ -145,8 +154,14 @@ export function transaction<T>(
   work: (transaction: Sql) => Promise<T>,
   { reclaimsSpace = false }: TransactionOptions = {},
 ): Promise<T> {
+  const workOrReject = async (tx: Sql): Promise<T> => {
+    const result = await work(tx);
+    const reason = prevented.get(tx);
+    if (reason !== undefined) throw reason;
+    return result;
+  };
   return inSpan('transaction', () =>
-    repeatAfter(DiskFullError, () => engineOf(dataSource).transaction(work, reclaimsSpace)),
+    repeatAfter(DiskFullError, () => engineOf(dataSource).transaction(workOrReject, reclaimsSpace)),
   );
 }
 

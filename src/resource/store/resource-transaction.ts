@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { engineOf, type Sql } from '../../database/engine.js';
+import { engineOf, preventCommit, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
 import { StorageFullError } from '../record-errors.js';
@@ -97,6 +97,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       if (!isRejection(error)) throw error;
       // All records were inserted and checked together. One by one, the rejected record is found.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+      preventCommit(this.transaction, undefined);
       for (const [index, record] of records.entries()) {
         await this.create(record).catch((reason: unknown) => {
           throw isRejection(reason) ? describe(reason, index) : reason;
@@ -156,8 +157,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     const { rule } = this;
     if (rule === undefined || changes.length === 0) return;
     const transaction = this.ruleTransaction();
-    if ('checkAll' in rule) return rule.checkAll(changes, transaction);
-    for (const change of changes) await rule.check(change, transaction);
+    try {
+      if ('checkAll' in rule) return await rule.checkAll(changes, transaction);
+      for (const change of changes) await rule.check(change, transaction);
+    } catch (error) {
+      preventCommit(this.transaction, error as Error);
+      throw error;
+    }
   }
 
   private ruleTransaction(): RuleTransaction {
