@@ -332,6 +332,18 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.find(20))?.record.id).toBe(20);
   });
 
+  it('gives each of the writes of one transaction its own version, also if they are not awaited one by one', async () => {
+    const { record: old } = await samples.create(sample());
+    const stored = await transaction(dataSource, (tx) =>
+      Promise.all([
+        samples.in(tx).create(sample()),
+        samples.in(tx).update(old.id, { amount: 5 }),
+        samples.in(tx).create(sample()),
+      ]),
+    );
+    for (const one of stored) expect(await samples.find(one!.record.id)).toEqual(one);
+  });
+
   it('writes several resources in one transaction, all of it or nothing', async () => {
     const before = [await cookies.usage(), await samples.usage()];
     const both = (count: number): Promise<void> =>

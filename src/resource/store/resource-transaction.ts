@@ -25,6 +25,9 @@ const logger = new Logger('Storage');
 /** Maximum number of parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
 
+/** The last write of each transaction. */
+const lastWrites = new WeakMap<Sql, Promise<unknown>>();
+
 export interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;
   /** Default: `currentActor()`. */
@@ -65,17 +68,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /** @throws {StorageFullError} */
-  async create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
-    const [result] = await this.createUpTo([{ values }]);
-    if (result instanceof Error) throw result;
-    return result!;
+  create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
+    return this.inTurn(() => this.createOne(values));
   }
 
   /** Creates records until the capacity is reached; the others get a `StorageFullError`. All have ids, or none. */
-  async createUpTo(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
-    const usage = await this.lock();
-    const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
-    return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
+  createUpTo(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    return this.inTurn(() => this.createFitting(creations));
   }
 
   /**
@@ -83,52 +82,58 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
    * @throws {StorageFullError} when the free capacity is too small
    * @param describe makes another error of the constraint or the rule that rejects a record
    */
-  async createMany(
+  createMany(
     records: readonly NewRecord<Entity>[],
     describe = (error: Error, _index: number): Error => error,
   ): Promise<void> {
-    const usage = await this.lock();
-    if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
-    await this.transaction.query('SAVEPOINT many', []);
-    try {
-      const creations = records.map((values) => ({ values }));
-      await this.insert(creations, usage);
-    } catch (error) {
-      if (!isRejection(error)) throw error;
-      // All records were inserted and checked together. One by one, the rejected record is found.
-      await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
-      preventCommit(this.transaction, undefined);
-      for (const [index, record] of records.entries()) {
-        await this.create(record).catch((reason: unknown) => {
-          throw isRejection(reason) ? describe(reason, index) : reason;
-        });
+    return this.inTurn(async () => {
+      const usage = await this.lock();
+      if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
+      await this.transaction.query('SAVEPOINT many', []);
+      try {
+        const creations = records.map((values) => ({ values }));
+        await this.insert(creations, usage);
+      } catch (error) {
+        if (!isRejection(error)) throw error;
+        // All records were inserted and checked together. One by one, the rejected record is found.
+        await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+        preventCommit(this.transaction, undefined);
+        for (const [index, record] of records.entries()) {
+          await this.createOne(record).catch((reason: unknown) => {
+            throw isRejection(reason) ? describe(reason, index) : reason;
+          });
+        }
       }
-    }
-    await this.transaction.query('RELEASE SAVEPOINT many', []);
+      await this.transaction.query('RELEASE SAVEPOINT many', []);
+    });
   }
 
   /** Changes nothing, not even the version, if no value differs; `undefined` when there is no such record. */
-  async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
-    const current = await this.find(id);
-    if (current === undefined) return undefined;
-    check?.(current.version);
-    const values = this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
-    if (values === undefined) return current;
-    const { epoch, revision } = await this.lock();
-    const version = { epoch, revision: revision + 1 };
-    await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
-    const record = values as PublicRecord<Entity>;
-    await this.checkRule([{ before: current.record, after: record }]);
-    return { record, version };
+  update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
+    return this.inTurn(async () => {
+      const current = await this.find(id);
+      if (current === undefined) return undefined;
+      check?.(current.version);
+      const values = this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
+      if (values === undefined) return current;
+      const { epoch, revision } = await this.lock();
+      const version = { epoch, revision: revision + 1 };
+      await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
+      const record = values as PublicRecord<Entity>;
+      await this.checkRule([{ before: current.record, after: record }]);
+      return { record, version };
+    });
   }
 
   /** @returns whether there was such a record */
-  async delete(id: Id, check?: WriteCheck): Promise<boolean> {
-    const current = await this.find(id);
-    if (current === undefined) return false;
-    check?.(current.version);
-    await this.write(this.table.delete, [id]);
-    return true;
+  delete(id: Id, check?: WriteCheck): Promise<boolean> {
+    return this.inTurn(async () => {
+      const current = await this.find(id);
+      if (current === undefined) return false;
+      check?.(current.version);
+      await this.write(this.table.delete, [id]);
+      return true;
+    });
   }
 
   /** Ignores records that do not exist. */
@@ -142,6 +147,28 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     await this.lock();
     const { dataSource, name } = this.table;
     await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
+  }
+
+  /** Runs a write after the previous one of the transaction, even if that is not awaited: each takes the next revision. */
+  private inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const result = lastWrites.get(this.transaction)?.then(write) ?? write();
+    lastWrites.set(
+      this.transaction,
+      result.catch(() => undefined),
+    );
+    return result;
+  }
+
+  private async createOne(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
+    const [result] = await this.createFitting([{ values }]);
+    if (result instanceof Error) throw result;
+    return result!;
+  }
+
+  private async createFitting(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    const usage = await this.lock();
+    const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
+    return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
 
   /** The next id would be greater than 2^53 - 1. */
