@@ -344,6 +344,20 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     for (const one of stored) expect(await samples.find(one!.record.id)).toEqual(one);
   });
 
+  it.each([
+    [[], []],
+    [[null], [1]],
+    [
+      ['b', null],
+      [1, 2],
+    ],
+    [['b'], [2]],
+  ])('finds the records with one of the values %j, and the others not', async (note, ids) => {
+    for (const value of [null, 'b', 'c']) await samples.create(sample({ note: value }));
+    const found = await transaction(dataSource, (tx) => samples.in(tx).findSome({ filters: { note } }, 10));
+    expect(found.map(({ id }) => id).sort()).toEqual(ids);
+  });
+
   it('writes several resources in one transaction, all of it or nothing', async () => {
     const before = [await cookies.usage(), await samples.usage()];
     const both = (count: number): Promise<void> =>

@@ -18,7 +18,7 @@ export interface SortPosition {
 }
 
 export interface RecordSelection {
-  /** Allowed values by property; a record must match all of them. */
+  /** Allowed values by property, `null` for none; a record must match all of them. */
   readonly filters?: Readonly<Record<string, readonly unknown[] | undefined>>;
   /** Ranges by property; `null` is in no range. */
   readonly ranges?: Readonly<Record<string, Range>>;
@@ -45,8 +45,11 @@ export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }
   for (const [property, values] of Object.entries(filters)) {
     if (values === undefined) continue;
     const column = table.column(property);
-    sql.push(`${column.name} IN (${placeholders(values)})`);
-    parameters.push(...values.map((value) => table.parameterOf(column, value)));
+    const given = values.filter((value) => value !== null);
+    // PostgreSQL accepts no empty list.
+    const isOneOf = `${column.name} IN (${placeholders(given) || 'NULL'})`;
+    sql.push(given.length < values.length ? `(${isOneOf} OR ${column.name} IS NULL)` : isOneOf);
+    parameters.push(...given.map((value) => table.parameterOf(column, value)));
   }
   for (const [property, range] of Object.entries(ranges)) {
     const column = table.column(property);
