@@ -358,6 +358,16 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(found.map(({ id }) => id).sort()).toEqual(ids);
   });
 
+  it('gives each caller a record of its own, which code may change', async () => {
+    const { record } = await samples.create(sample({ amount: 1 }));
+    const found = await Promise.all([samples.get(record.id), samples.get(record.id)]);
+    found[0].record.amount = 7;
+    expect(found[1].record.amount).toBe(1);
+    const change = (stored: Pick<Sample, 'amount'>) => Object.assign(stored, { amount: stored.amount! + 1 });
+    await samples.update(record.id, change);
+    expect((await samples.get(record.id)).record.amount).toBe(2);
+  });
+
   it('writes several resources in one transaction, all of it or nothing', async () => {
     const before = [await cookies.usage(), await samples.usage()];
     const both = (count: number): Promise<void> =>

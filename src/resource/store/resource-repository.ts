@@ -63,7 +63,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     const findAll = async (ids: Id[]) => {
       const found = await this.scope.find<Entity>(committed(this.dataSource), counter, statement, ids);
       const records = new Map(found.map((stored) => [stored.record.id, stored]));
-      return ids.map((id) => records.get(id));
+      return ids.map((id) => {
+        const stored = records.get(id);
+        // Several callers may want one record, and each may change its own.
+        return stored && { ...stored, record: this.table.copyOf(stored.record) };
+      });
     };
     this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
   }

@@ -65,6 +65,14 @@ export class ResourceTable {
     return record;
   }
 
+  /** A copy of a record, with copies of its dates and JSON. */
+  copyOf<T extends object>(record: T): T {
+    const values = record as Values;
+    return Object.fromEntries(
+      this.columns.map((column) => [column.property, recordValue(column, values[column.property])]),
+    ) as T;
+  }
+
   parameterOf({ metadata }: RecordColumn, value: unknown): unknown {
     return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
   }
@@ -114,8 +122,9 @@ export class ResourceTable {
   }
 }
 
-/** The value of a column as the record has it: a nested DTO becomes plain JSON, as it is stored. */
+/** A copy of a value as the record has it: a nested DTO becomes plain JSON, as it is stored. */
 export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
+  if (value instanceof Date) return new Date(value);
   return kind === 'json' && value !== undefined ? JSON.parse(JSON.stringify(value)) : value;
 }
 

@@ -108,13 +108,17 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     });
   }
 
-  /** Changes nothing, not even the version, if no value differs; `undefined` when there is no such record. */
+  /**
+   * Changes nothing, not even the version, if no value differs; `undefined` when there is no such record.
+   * @param changes or a function, which gets a copy of the record, because it may change its argument and return it
+   */
   update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
     return this.inTurn(async () => {
       const current = await this.find(id);
       if (current === undefined) return undefined;
       check?.(current.version);
-      const values = this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
+      const given = typeof changes === 'function' ? changes(this.table.copyOf(current.record)) : changes;
+      const values = this.changed(current.record, given);
       if (values === undefined) return current;
       const { epoch, revision } = await this.lock();
       const version = { epoch, revision: revision + 1 };
