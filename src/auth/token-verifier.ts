@@ -72,6 +72,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /**
+   * The principal of a token: a new object, because code of a request may add properties to it.
    * @throws {InvalidTokenError} as a rejection
    * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
    */
@@ -79,10 +80,10 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
     // A token that is verified while keys change goes into the old cache.
     const cache = this.verified;
     const cached = cache.get(token);
-    if (cached !== undefined && cached.expiresAt * 1000 > Date.now()) return cached;
+    if (cached !== undefined && cached.expiresAt * 1000 > Date.now()) return { ...cached };
     const principal = await this.payloadOf(token);
     cache.set(token, principal);
-    return principal;
+    return { ...principal };
   }
 
   private async payloadOf(token: string): Promise<Principal> {

@@ -48,6 +48,16 @@ describe('a token that was accepted before', () => {
     verifications.mockRestore();
   });
 
+  it('has a principal for each request, to which code may add properties', async () => {
+    const verifier = service.app.get(TokenVerifier, { strict: false });
+    const token = jws(HS256, claims({ sub: 'carol' }));
+    for (let time = 0; time < 3; time++) {
+      const principal = await verifier.verify(token);
+      expect(principal).not.toHaveProperty('account');
+      Object.assign(principal, { account: 1 });
+    }
+  });
+
   it('gets its own permission among many first requests at the same time', async () => {
     const clients = await Promise.all(
       Array.from({ length: 32 }, (_, index) =>
