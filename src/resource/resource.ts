@@ -61,8 +61,8 @@ export function readableName(plural: string): string {
 
 /** A record before and after a write; a new record has no `before`. */
 export interface RecordChange<Entity extends AnyResourceEntity> {
-  readonly before?: PublicRecord<Entity>;
-  readonly after: PublicRecord<Entity>;
+  readonly before?: Readonly<PublicRecord<Entity>>;
+  readonly after: Readonly<PublicRecord<Entity>>;
 }
 
 export interface RuleTransaction extends Sql {

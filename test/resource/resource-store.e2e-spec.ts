@@ -24,6 +24,7 @@ import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Version } from '../../src/resource/resource-entity.js';
+import { prepareStorage } from '../../src/resource/usage/storage-row.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import { engineInUse, provideDatabase } from '../support/engine.js';
 import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
@@ -394,6 +395,11 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const make = () =>
       new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));
     expect(make).toThrow(message);
+  });
+
+  it.each([Infinity, NaN, -1, 0.5])('rejects a capacity of %d at the start', async (capacity) => {
+    const start = prepareStorage(dataSource, new UsageCounter('samples', capacity));
+    await expect(start).rejects.toThrow(`The capacity of samples is ${capacity}; it must be from 0 to`);
   });
 
   it('rejects a ResourceName that is not the name of the table, such as that of another resource', () => {

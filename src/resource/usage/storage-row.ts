@@ -10,11 +10,15 @@ const logger = new Logger('Storage');
 /**
  * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table. On SQLite, a
  * migration that rebuilds the table drops them.
+ * @throws {Error} for a capacity that is no whole number
  */
 export async function prepareStorage(
   dataSource: DataSource,
   { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>,
 ): Promise<void> {
+  if (!Number.isSafeInteger(capacity) || capacity < 0) {
+    throw new Error(`The capacity of ${resource} is ${capacity}; it must be from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  }
   const stored = await storedCapacity(dataSource, resource);
   if (stored === undefined) return;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
