@@ -12,12 +12,14 @@ import {
   Post,
   Query,
   Res,
+  Sse,
   VersioningType,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { of } from 'rxjs';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { expectError } from '../support/expect-error.js';
+import { expectError, expectPlainHeaders } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';
 
 /** More than the buffers of a socket. */
@@ -59,6 +61,11 @@ class OwnController {
   @wrapped
   wrapped(@Query('size') size: string) {
     return { size };
+  }
+
+  @Sse('events')
+  events() {
+    return of({ data: 'opened' });
   }
 
   @Get('sent')
@@ -137,6 +144,12 @@ describe('routes of a module beside the resource kit', () => {
     expect((await client.get('/times/noon')).status).toBe(404);
     expect(await allowed('/lids')).toBe('GET, HEAD, OPTIONS, POST');
     expect(await allowed('/lids/1')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('GET of Server-Sent Events has the header fields of every response', async () => {
+    const { status, headers, text } = await client.get('/events');
+    expect([status, text]).toEqual([200, expect.stringContaining('data: opened')]);
+    expectPlainHeaders(headers);
   });
 
   it.each(['/jars/7?reject', '/jars/7?reject=late'])(

@@ -8,9 +8,13 @@ export const commonHeaders = (requestId: string): Readonly<Record<string, string
 });
 
 export function addResponseHeaders(app: FastifyInstance): void {
-  // The hook is `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
-  app.addHook('onSend', ({ id, method }, reply, payload, done) => {
+  // Server-Sent Events are sent without `onSend` hooks, and a CORS preflight without the `onRequest` hooks of this service.
+  app.addHook('onRequest', ({ id }, reply, done) => {
     reply.headers(commonHeaders(id));
+    done();
+  });
+  app.addHook('onSend', ({ id, method }, reply, payload, done) => {
+    if (!reply.hasHeader('x-request-id')) reply.headers(commonHeaders(id));
     // A 204 or 304 must not have the length of an absent body (RFC 9110 section 8.6).
     if (reply.statusCode === 204) reply.removeHeader('content-length');
     // On HEAD, Fastify sets the length of an empty body to 0, but not of a stream.
