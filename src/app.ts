@@ -60,6 +60,7 @@ export async function createApp(
     log.info(tracing === undefined ? record : withTraceIds(record, request), REQUEST_MESSAGES[end]);
   });
   trackResponses(fastify, connections);
+  fastify.addHook('preClose', () => connections.finish(config.shutdownTimeout));
   addResponseHeaders(fastify);
   logBrokenStreams(fastify, app.get(ErrorLog, { strict: false }));
   respondToUnroutedRequests(fastify);

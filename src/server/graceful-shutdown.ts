@@ -3,13 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from '../config/config.js';
-import { type Connections, connectionsOf } from '../http/connections/connections.js';
+import { connectionsOf } from '../http/connections/connections.js';
 import { Health } from '../management/health.js';
 import { Shutdown } from './shutdown.js';
 
 /** Milliseconds in which idle connections stay open, so that requests in transit still get a response. */
 const IDLE_GRACE = 500;
-const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE_TIMEOUT = 5000;
 
@@ -37,7 +36,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
     // `close` of http.Server would close idle connections immediately, and lose requests in transit.
     NetServer.prototype.close.call(app.getHttpServer());
     await steps?.portClosed();
-    await finishRequests(connectionsOf(app.getHttpServer()), shutdownTimeout, logger);
+    await connectionsOf(app.getHttpServer()).finish(shutdownTimeout, IDLE_GRACE);
     await steps?.requestsFinished();
     await app.close();
   };
@@ -47,19 +46,4 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
   // The primary handles the other signals, and kills a slow worker.
   if (steps !== undefined) process.on('SIGTERM', (signal) => shutdown.begin(signal, 0));
   else for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
-}
-
-async function finishRequests(connections: Connections, timeout: number, logger: Logger): Promise<void> {
-  const began = performance.now();
-  while (connections.open > 0) {
-    const elapsed = performance.now() - began;
-    if (elapsed >= Math.min(IDLE_GRACE, timeout)) connections.closeIdle();
-    if (elapsed >= timeout && connections.open > 0) {
-      logger.warn(`Requests were cut off after ${timeout} ms`);
-      connections.closeAll();
-    }
-    await sleep(POLL);
-  }
-  // The log needs a line for each request, also for one whose handler still runs.
-  connections.requests.endLateOrphans(Infinity);
 }

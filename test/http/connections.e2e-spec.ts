@@ -6,7 +6,6 @@ import { jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
-import { connectionsOf } from '../../src/http/connections/connections.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
@@ -395,7 +394,7 @@ describe('connections', () => {
     await closed;
   });
 
-  it('get their whole response while idle ones are closed', async () => {
+  it('get their whole response when the application is closed', async () => {
     await start();
     const socket = await connection({ reads: false });
     let pages = 0;
@@ -406,13 +405,23 @@ describe('connections', () => {
       await sleep(100);
       return (await metric('http_requests_in_flight')) === 1;
     }, 'a page waits for its reader');
-    const connections = connectionsOf(service.app.getHttpServer());
-    connections.closeIdle();
+    const closed = service.app.close();
+    await sleep(100);
     const received = receivedBy(socket.resume());
-    await untilMetric(service, 'http_requests_in_flight', 0);
-    connections.closeIdle();
     await once(socket, 'close');
+    await closed;
     expect(responsesIn(received()).map(({ status }) => status)).toEqual(Array<number>(pages).fill(200));
+  });
+
+  it('are cut off when a request takes longer than SHUTDOWN_TIMEOUT after the application was closed', async () => {
+    await start({ SHUTDOWN_TIMEOUT: '300', RESPONSE_STALL_TIMEOUT: '600000' });
+    const socket = await connection({ reads: false });
+    await until(async () => {
+      socket.write(get('/cookies'));
+      await sleep(100);
+      return (await metric('http_requests_in_flight')) === 1;
+    }, 'a list waits for its reader');
+    await service.app.close();
   });
 
   it('have a timer that an application without a port does not leave behind', async () => {

@@ -7,8 +7,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
+import { Logger } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
@@ -29,6 +31,9 @@ const SHORTEST_STALL = 50;
 
 /** Milliseconds between two checks for slow readers while memory is short. */
 const RELIEF_INTERVAL = 100;
+
+/** Milliseconds between two checks of the open connections while the service stops. */
+const POLL = 5;
 
 /**
  * All connections of one server. It limits their number and their memory, disconnects stalled clients, and reports how
@@ -120,18 +125,27 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
-  closeIdle(): void {
-    // Node would cut off a response that waits in memory.
-    if (![...this.all].some(({ isSending }) => isSending)) this.server.closeIdleConnections();
-    for (const { socket, isWebSocket } of this.all) {
-      const isHandshake = this.certificate !== undefined && !(socket instanceof TLSSocket);
-      if (socket.bytesRead === 0 || isWebSocket || isHandshake) socket.destroy();
+  /**
+   * Closes the port, and waits until all connections have closed.
+   * @param timeout milliseconds for running requests; then their connections are cut off
+   * @param idleGrace milliseconds in which idle connections stay open
+   */
+  async finish(timeout: number, idleGrace = 0): Promise<void> {
+    this.isClosing = true;
+    // `close` of http.Server would close idle connections immediately, and lose requests in transit.
+    if (this.server.listening) NetServer.prototype.close.call(this.server);
+    const began = performance.now();
+    while (this.open > 0) {
+      const elapsed = performance.now() - began;
+      if (elapsed >= Math.min(idleGrace, timeout)) this.closeIdle();
+      if (elapsed >= timeout && this.open > 0) {
+        new Logger('Service').warn(`Requests were cut off after ${timeout} ms`);
+        for (const { socket } of this.all) socket.destroy();
+      }
+      await sleep(POLL);
     }
-  }
-
-  closeAll(): void {
-    for (const { socket } of this.all) socket.destroy();
+    // The log needs a line for each request, also for one whose handler still runs.
+    this.requests.endLateOrphans(Infinity);
   }
 
   /**
@@ -158,6 +172,16 @@ export class Connections implements ConnectionOwner {
       connection.cut('overload');
     }
     return excess <= (limit * 2) / 3;
+  }
+
+  /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
+  private closeIdle(): void {
+    // Node would cut off a response that waits in memory.
+    if (![...this.all].some(({ isSending }) => isSending)) this.server.closeIdleConnections();
+    for (const { socket, isWebSocket } of this.all) {
+      const isHandshake = this.certificate !== undefined && !(socket instanceof TLSSocket);
+      if (socket.bytesRead === 0 || isWebSocket || isHandshake) socket.destroy();
+    }
   }
 
   private createServer(options: ServerOptions): Server {

@@ -10,11 +10,6 @@ const SMALL_BODY = 16_384;
 
 /** Links each response to Fastify's reply, and counts the bytes that its body buffers. */
 export function trackResponses(app: FastifyInstance, connections: Connections): void {
-  // An idle connection would keep the server open if its last request ended after the beginning of `app.close()`.
-  app.addHook('preClose', (done) => {
-    connections.isClosing = true;
-    done();
-  });
   app.addHook('onRequest', (_request, reply, done) => {
     (reply.raw as TrackedResponse).reply = reply;
     done();
