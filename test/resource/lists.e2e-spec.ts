@@ -314,6 +314,14 @@ class FlavorsController {
     query.flavor = [exchange.request.user!.subject as Flavor];
     return this.lists.respond(this.cookies.records, query, exchange);
   }
+
+  /** By mistake, it copies the query. */
+  @Get('copied')
+  @Scopes('cookies:read')
+  copied(@Query() query: ListCookiesQuery, @Exchange() exchange: ResourceExchange): Promise<ListBody | undefined> {
+    const flavor = [exchange.request.user!.subject as Flavor];
+    return this.lists.respond(this.cookies.records, { ...query, flavor } as ListCookiesQuery, exchange);
+  }
 }
 
 @Module({ imports: [CookiesModule], controllers: [FlavorsController] })
@@ -366,6 +374,11 @@ describe('the cache of lists', () => {
       const { body } = await (await Client.of(service, { subject })).get('/flavors');
       expect(body).toHaveLength(subject === 'vanilla' ? 3 : 0);
     }
+  });
+
+  it('is 500, and not a list of all records, if the handler sets a filter in a copy of the query', async () => {
+    await start(3, { LOG_LEVEL: 'silent' }, WISH, [FlavorsModule]);
+    expect((await client.get('/flavors/copied')).status).toBe(500);
   });
 
   it('links from a cached page to the next page of the URL of each request', async () => {

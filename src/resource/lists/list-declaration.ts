@@ -83,7 +83,12 @@ function listOf({ constructor }: object): ResourceName {
   throw new Error(`${constructor.name} has a filter and must extend ListQueryOf(...)`);
 }
 
+/** @throws {Error} for a copy of a query, whose filters are not declared: the list would have all records */
 export function selectionOf(query: ListQuery): Selection {
+  const { limit: _limit, after: _after, sort: _sort, ...others } = query;
+  if (query.constructor === Object && Object.keys(others).length > 0) {
+    throw new Error(`A list needs the object of the query class, not a copy with ${Object.keys(others).join(', ')}`);
+  }
   const declaration = declarationOf(query.constructor);
   const values = query as Readonly<Record<string, unknown>>;
   const filters: Record<string, readonly unknown[]> = {};
