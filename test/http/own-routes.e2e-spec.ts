@@ -15,10 +15,14 @@ import {
   Sse,
   VersioningType,
 } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { of } from 'rxjs';
+import { lastValueFrom, of } from 'rxjs';
+import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { ErrorFilter } from '../../src/http/errors/error.filter.js';
+import { ErrorLog } from '../../src/http/errors/error-log.js';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';
 
@@ -150,6 +154,15 @@ describe('routes of a module beside the resource kit', () => {
     const { status, headers, text } = await client.get('/events');
     expect([status, text]).toEqual([200, expect.stringContaining('data: opened')]);
     expectPlainHeaders(headers);
+  });
+
+  it('the handler of a message of a microservice rejects with the body of an error', async () => {
+    const host = new ExecutionContextHost([{}, { getPattern: () => 'add' }]);
+    host.setType('rpc');
+    const { app } = service;
+    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
+    const response = lastValueFrom(filter.catch(new BadRequestException('No jars today'), host)!);
+    await expect(response).rejects.toMatchObject({ statusCode: 400, message: 'No jars today' });
   });
 
   it.each(['/jars/7?reject', '/jars/7?reject=late'])(

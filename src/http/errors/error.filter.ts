@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { type Observable, throwError } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
@@ -23,12 +24,15 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly dataSource: DataSource,
   ) {}
 
-  catch(thrown: unknown, host: ArgumentsHost): void {
+  /** @returns the error for a handler of a microservice, as Nest expects it */
+  catch(thrown: unknown, host: ArgumentsHost): Observable<never> | undefined {
     const reply = replyOf(host);
     const error = this.logged(thrown, originOf(host), reply?.request);
+    if (host.getType() === 'rpc') return throwError(() => bodyOf(error, host, randomUUID()));
     if (reply === undefined) sendToSocket(error, host);
     else if (host.getType() === 'http') sendError(error, reply.request, reply);
     else throw errorOfField(error, host, reply.request.id);
+    return undefined;
   }
 
   /** Logs an outage or a violated constraint, and returns the error for the client. */

@@ -64,7 +64,7 @@ interface ResolvedField {
   readonly parentType: { readonly name: string };
 }
 
-/** The reply to the request of a route or of a GraphQL resolver; `undefined` for a message of a WebSocket. */
+/** The reply to the request of a route or of a GraphQL resolver; `undefined` for a message. */
 export function replyOf(host: ArgumentsHost): FastifyReply | undefined {
   const type = host.getType<string>();
   if (type === 'graphql') return host.getArgByIndex<{ reply?: FastifyReply }>(2).reply;
@@ -87,7 +87,11 @@ export function isWriteCall(host: ArgumentsHost): boolean {
 /** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
 export function originOf(host: ArgumentsHost): string {
   const reply = replyOf(host);
-  if (reply === undefined) return `message "${host.switchToWs().getPattern()}" of a WebSocket`;
+  if (reply === undefined) {
+    const isRpc = host.getType() === 'rpc';
+    const context = isRpc ? host.switchToRpc().getContext<{ getPattern?(): string }>() : host.switchToWs();
+    return `message "${context.getPattern?.() ?? ''}" of a ${isRpc ? 'microservice' : 'WebSocket'}`;
+  }
   const origin = originOfRequest(reply.request);
   if (host.getType<string>() !== 'graphql') return origin;
   const { fieldName, parentType } = host.getArgByIndex<ResolvedField>(3);
