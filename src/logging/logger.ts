@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { type Level, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Level, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { readableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
 
@@ -13,11 +13,20 @@ export function createLog(
 ): Logger {
   const buffer = standardOutput();
   const formatters = { level: (level: string) => ({ level }) };
-  const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters, mixin };
+  const serializers = { err: serializedError };
+  const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters, serializers, mixin };
   const logger = pino(options, environment === 'production' ? buffer : readableLog(buffer));
   buffer.onResume = (dropped, since) =>
     logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');
   return logger;
+}
+
+/** An error for the log. An error of TypeORM loses the values of its statement, which may be personal or secret. */
+function serializedError(error: Error): object {
+  const serialized: Record<string, unknown> = { ...stdSerializers.err(error) };
+  if (!('driverError' in error)) return serialized;
+  const { type, message, stack, query, code } = serialized;
+  return { type, message, stack, query, code };
 }
 
 /** Contexts in which Nest logs every module and route at start. */
