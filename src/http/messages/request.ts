@@ -84,7 +84,7 @@ export function isWriteCall(host: ArgumentsHost): boolean {
   return host.getArgByIndex<ResolvedField>(3).parentType.name === 'Mutation';
 }
 
-/** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
+/** Names a call in the log: by its request and route, with the field in GraphQL, or by its message. */
 export function originOf(host: ArgumentsHost): string {
   const reply = replyOf(host);
   if (reply === undefined) {
