@@ -72,6 +72,12 @@ class OwnController {
     return of({ data: 'opened' });
   }
 
+  @Get('gone')
+  gone(@Res() reply: FastifyReply, @Query('cached') cached?: string): void {
+    if (cached !== undefined) reply.header('cache-control', cached);
+    reply.code(410).send({ gone: true });
+  }
+
   @Get('sent')
   async sent(@Res() reply: FastifyReply) {
     await reply.send(Buffer.alloc(SENT));
@@ -181,6 +187,12 @@ describe('routes of a module beside the resource kit', () => {
 
   it('may fail after they have sent the response, which stays whole', async () => {
     expect((await client.get('/sent')).text).toHaveLength(SENT);
+  });
+
+  it('may send errors themselves, which no cache stores unless the handler says so', async () => {
+    const cacheControl = async (path: string) => (await client.get(path)).headers.get('cache-control');
+    expect(await cacheControl('/gone')).toBe('no-store');
+    expect(await cacheControl('/gone?cached=max-age%3D60')).toBe('max-age=60');
   });
 
   it('may be routes of Fastify in a plugin, with parsed bodies and a schema', async () => {
