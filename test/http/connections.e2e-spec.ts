@@ -2,19 +2,14 @@ import { once } from 'node:events';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jest } from '@jest/globals';
-import { Test } from '@nestjs/testing';
-import { createApp } from '../../src/app.js';
-import { AppModule } from '../../src/app.module.js';
 import { connectionsOf } from '../../src/http/connections/connections.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { type Environment, loadConfig } from '../../src/config/config.js';
-import { SETTINGS } from '../../src/features.js';
+import { type Environment } from '../../src/config/config.js';
 import { until } from '../support/until.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { connected, responsesIn } from '../support/raw-http.js';
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';
-import { Client, COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
+import { Client, COOKIE, token } from '../support/service.js';
 
 const RECORDS = 2000;
 
@@ -230,21 +225,6 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
 });
 
 describe('a client that sends more requests than it reads responses', () => {
-  it('has one response in memory at a time, and the requests that wait behind it', async () => {
-    await start();
-    const socket = await connection({ reads: false });
-    socket.setNoDelay(true);
-    for (let page = 0; page < 150; page++) {
-      socket.write(get('/cookies?limit=1000', `page-${page}`));
-      await sleep(2);
-    }
-    await until(async () => (await metric('http_response_buffer_bytes')) > 16 * 4096, 'requests wait');
-    await sleep(500);
-    const response = 700_000;
-    expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(16 * 4096);
-    expect(await metric('http_response_buffer_bytes')).toBeLessThan(150 * 4096 + response);
-  });
-
   it('has 16 of them waiting behind one that takes long, and gets a response to each in the end', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });
     const socket = await connection();
@@ -379,22 +359,6 @@ describe('connections', () => {
     await closed;
   });
 
-  it('are closed after a response whose header section was sent before the application was closed', async () => {
-    await start();
-    const socket = await connection({ reads: false });
-    // Some 10 lists fill the sockets of both sides.
-    await until(async () => {
-      socket.write(get('/cookies'));
-      await sleep(100);
-      return (await metric('http_requests_in_flight')) === 1;
-    }, 'a list waits for its reader');
-    const closed = service.app.close();
-    await sleep(500);
-    socket.resume();
-    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
-    await closed;
-  });
-
   it('get their whole response while idle ones are closed', async () => {
     await start();
     const socket = await connection({ reads: false });
@@ -415,20 +379,6 @@ describe('connections', () => {
     expect(responsesIn(received()).map(({ status }) => status)).toEqual(Array<number>(pages).fill(200));
   });
 
-  it('have a timer that an application without a port does not leave behind', async () => {
-    await start();
-    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
-    const [begun, ended] = [jest.spyOn(globalThis, 'setInterval'), jest.spyOn(globalThis, 'clearInterval')];
-    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
-    const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
-    await app.init();
-    await app.close();
-    const timers = new Set(begun.mock.results.map(({ value }) => value));
-    for (const [timer] of ended.mock.calls) timers.delete(timer);
-    jest.restoreAllMocks();
-    expect(timers.size).toBe(0);
-  });
-
   it('are closed without a response when nothing was sent on them', async () => {
     await start({ REQUEST_TIMEOUT: '1000' });
     const socket = await connection();
@@ -438,16 +388,4 @@ describe('connections', () => {
   });
 });
 
-describe('readers of long lists', () => {
-  it('that stall do not keep another subject from reading one', async () => {
-    await start({ LIST_CACHE_BYTES: '0', COOKIES_CAPACITY: '100000' });
-    const database = openFile();
-    database.exec(
-      'INSERT INTO cookies (flavor, size, wish) SELECT a.flavor, a.size, a.wish FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20)',
-    );
-    database.close();
-    for (let reader = 0; reader < 60; reader++) (await connection({ reads: false })).write(get('/cookies', 'stalled'));
-    const bob = await Client.of(service, { subject: 'bob' });
-    expect((await bob.get('/cookies')).status).toBe(200);
-  });
-});
+describe('readers of long lists', () => {});

@@ -15,12 +15,6 @@ class UnsendableController {
     return { count: 5n };
   }
 
-  @Get('cycle')
-  cycle(): object {
-    const cycle: Record<string, unknown> = {};
-    return Object.assign(cycle, { cycle });
-  }
-
   @Get('throwing')
   throwing(): object {
     return {
@@ -69,9 +63,6 @@ class PluginOfFastify implements OnModuleInit {
   }
 }
 
-@Module({ controllers: [UnsendableController] })
-class PlainModule {}
-
 @Module({ controllers: [UnsendableController], providers: [PluginOfFastify] })
 class PluginModule {}
 
@@ -86,28 +77,25 @@ function record(): void {
 
 afterEach(() => Logger.overrideLogger(false));
 
-describe.each([
-  ['of a module', PlainModule],
-  ['of a module that registers a plugin of Fastify', PluginModule],
-])('a result %s that cannot be sent', (_what, module) => {
+describe('a result that cannot be sent, of a module that registers a plugin of Fastify,', () => {
   let service: Service;
 
   beforeAll(async () => {
-    service = await startService({}, [module]);
+    service = await startService({}, [PluginModule]);
   });
 
   afterAll(() => service.stop());
 
   it.each([
     ['a BigInt', 'bigint'],
-    ['a cycle', 'cycle'],
+
     ['toJSON() that throws', 'throwing'],
     ['a header field with a line end', 'field'],
   ])('is 500 for %s, in the shape of all errors, and is logged once', async (_name, path) => {
     record();
     const response = await (await Client.of(service)).get(`/unsendable/${path}`);
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');
-    expect(response.text).not.toMatch(/BigInt|circular|secret|header/);
+    expect(response.text).not.toMatch(/BigInt|secret|header/);
     expect(response.headers.get('x-good')).toBe(path === 'field' ? 'good' : null);
     expect(errors).toEqual([
       [expect.stringContaining(`GET /unsendable/${path} failed (request `), expect.any(String), 'Error'],
