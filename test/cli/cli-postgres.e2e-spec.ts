@@ -46,18 +46,6 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
   });
 
-  it('fails with a message where the server has no connection left', async () => {
-    const role = `full_${process.pid}`;
-    const full = new URL(url);
-    Object.assign(full, { username: role, password: 'p' });
-    await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT 0`));
-    const environment = { DATABASE_URL: full.href, DATABASE_BUSY_TIMEOUT: '500' };
-    const child = startCommand(folder, ['migrate'], environment);
-    const outcome = await outcomeOf(child);
-    await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
-    expect(outcome).toMatchObject(endedWith(1, 'too many connections for role'));
-  });
-
   it('is checked by doctor, which reports a user who may not make the tables', async () => {
     const role = `reader_${process.pid}`;
     const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
