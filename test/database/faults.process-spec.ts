@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -144,16 +143,6 @@ describe('a database file that cannot be used stops the start', () => {
       }
     },
   );
-
-  it('but not when its lock is released in time', async () => {
-    makeDatabase();
-    const other = openDatabase(file);
-    other.exec('BEGIN EXCLUSIVE');
-    const starting = started();
-    await sleep(500);
-    other.close();
-    expect((await (await Client.of(await starting)).post(COOKIE)).status).toBe(201);
-  });
 });
 
 describe('a database file that is taken away while the service runs', () => {

@@ -90,11 +90,6 @@ describePostgres('the shared connections on PostgreSQL', () => {
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('accept null in place of parameters, as node-postgres does', async () => {
-    const noParameters = null as unknown as undefined;
-    expect(await dataSource.query('SELECT 1 AS one', noParameters)).toEqual([{ one: 1 }]);
-  });
-
   it('read arrays of integers as they read integers', async () => {
     const [row] = await dataSource.query<object[]>(
       `SELECT '{{1,NULL},{2,3}}'::bigint[] AS numbers, '{}'::bigint[] AS none`,

@@ -51,14 +51,6 @@ describe('the cache of lists', () => {
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
-  it('replaces the list that its key had before', () => {
-    const cache = cacheOf(1_000_000);
-    for (let revision = 0; revision < 10; revision++) cache.add(`${revision}`, '/', Buffer.alloc(20_000), 7);
-    expect(cache.bytes).toBeLessThan(30_000);
-    expect(cache.get('8', '/')).toBeUndefined();
-    expect(cache.get('9', '/')).toMatchObject({ last: 7, chunks: [Buffer.alloc(20_000)] });
-  });
-
   it('keeps no more in memory than the bytes of a small list', () => {
     const cache = cacheOf(1_000_000);
     cache.add('etag', '/', Buffer.from('[]'));

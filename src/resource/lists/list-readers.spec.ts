@@ -90,12 +90,4 @@ describe('the readers of long lists', () => {
     admit(readers, 'another', '2001:db8:0:2::1');
     expect(cut).toEqual(['crowd 0']);
   });
-
-  it('free their places when they leave', () => {
-    const readers = readersOf(2);
-    admit(readers, 'stays');
-    readers.leave(admit(readers, 'leaves'));
-    admit(readers, 'newcomer');
-    expect(cut).toEqual([]);
-  });
 });
