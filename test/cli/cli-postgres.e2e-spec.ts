@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { lines, line, outcomeOf, run, startCommand } from '../support/command.js';
+import { lines, line, run } from '../support/command.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
@@ -82,32 +80,6 @@ describePostgres('the command line and PostgreSQL', () => {
     const { code, stdout } = await onPostgres(['doctor', '--fix']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
     expect(await stored()).toMatchObject({ used: 3, count: 3 });
-  });
-
-  it('continues after the last records of a killed import', async () => {
-    const text = lines(4000);
-    const child = startCommand(folder, ['import', 'cookies'], postgres);
-    const outcome = outcomeOf(child);
-    child.stdin!.on('error', () => {});
-    // The command gets the first half of the input and waits for more.
-    child.stdin!.write(text.slice(0, text.length / 2));
-    while (((await stored().catch(() => undefined))?.used ?? 0) === 0) await sleep(20);
-    child.kill('SIGKILL');
-    await outcome;
-    const { used } = await stored();
-    expect(used).toBeGreaterThan(0);
-    expect(used).toBeLessThan(4000);
-    expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 1 });
-    expect(await onPostgres(['import', 'cookies', '--resume'], text)).toMatchObject({ code: 0 });
-    expect(await stored()).toMatchObject({ used: 4000, count: 4000 });
-  });
-
-  it('stores nothing of an atomic import with an id that exists already', async () => {
-    await onPostgres(['import', 'cookies'], line({ id: 3 }));
-    const file = `${folder}/lines.ndjson`;
-    writeFileSync(file, lines(3));
-    expect(await onPostgres(['import', 'cookies', '--atomic', file])).toMatchObject(endedWith(1, 'Line 3 is wrong'));
-    expect(await stored()).toMatchObject({ used: 1, count: 1 });
   });
 
   it.each([

@@ -5,7 +5,7 @@
  *   npm run faults -- killed disk-full     some of them
  *   npm run faults -- killed --times 200
  *   npm run faults -- two-services --seconds 600
- *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,docs-reset
+ *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,idle-connections
  *   npm run faults -- year-cluster --picture docs/dashboard.svg
  *
  * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.

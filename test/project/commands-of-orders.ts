@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { line, lines, run as runCommand } from '../support/command.js';
 import { describeEngines } from '../support/engine.js';
 import type { ProjectCommands } from '../support/project/project-commands.js';
@@ -21,7 +19,7 @@ function order(values: { id: number } & Record<string, unknown>): string {
 
 /** Tests commands on cookies, and on orders that refer to them. */
 export function describeOrders(commands: ProjectCommands): void {
-  const { run, done, file, useEmptyDatabase, copy, folder } = commands;
+  const { run, done, file, useEmptyDatabase, folder } = commands;
 
   describeEngines('with cookies and orders', (name) => {
     beforeEach(() => useEmptyDatabase(name));
@@ -143,14 +141,6 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
-    });
-
-    it('the generator has written into the documents what npm run settings writes', async () => {
-      const read = () => ['.env.example', 'README.md'].map((name) => readFileSync(join(copy.folder, name), 'utf8'));
-      const before = read();
-      for (const text of before) expect(text).toContain('ORDERS_CAPACITY');
-      expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0 });
-      expect(read()).toEqual(before);
     });
 
     it('import of cookies as orders ends with 1, and names what is no property of an order', async () => {
