@@ -206,7 +206,9 @@ describe('a route with @AcceptsBody', () => {
       const send = (length: number, as: string) =>
         answerTo(open(path, { 'content-type': type, 'content-length': length, authorization: as }));
       expectError(await send(4096 * MiB, ''), 413, 'PAYLOAD_TOO_LARGE');
-      expectError(await send(1000, ''), 401, 'UNAUTHENTICATED');
+      const rejected = await send(1000, '');
+      expectError(rejected, 401, 'UNAUTHENTICATED');
+      expect(rejected.headers.get('connection')).toBe('close');
       expectError(await send(1000, reader), 403, 'INSUFFICIENT_SCOPE');
     },
   );

@@ -297,23 +297,6 @@ describe('connections', () => {
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([408]);
   });
 
-  it.each([
-    ['without a token', 401, ''],
-    ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
-  ])('get their response and end before the body has arrived, %s', async (_what, status, field) => {
-    await start({ REQUEST_TIMEOUT: '60000' });
-    const socket = await connection();
-    const received = receivedBy(socket);
-    socket.write(
-      `${HALF_BODY}Expect: 100-continue\r\n${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })),
-    );
-    await once(socket, 'end', { signal: AbortSignal.timeout(15_000) });
-    const [response] = responsesIn(received());
-    expect(response).toMatchObject({ status });
-    expect(String(received())).not.toContain('100 Continue');
-    expect(response!.headers.get('connection')).toBe('close');
-  });
-
   it('whose requests are still arriving give way to a newcomer', async () => {
     await start({ MAX_CONNECTIONS: '10' });
     const bearer = await token();

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream';
-import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -30,28 +29,6 @@ class UnsendableController {
     return [];
   }
 }
-
-@Controller('broken')
-@Public()
-class BrokenController {
-  @Get()
-  broken(): StreamableFile {
-    let chunks = ['some'];
-    return new StreamableFile(
-      new Readable({
-        read() {
-          const [chunk] = chunks;
-          chunks = [];
-          if (chunk === undefined) this.destroy(new Error('The source has failed'));
-          else this.push(chunk);
-        },
-      }),
-    );
-  }
-}
-
-@Module({ controllers: [BrokenController] })
-class BrokenModule {}
 
 /** A module that registers a Fastify plugin, such as one for cookies or sessions. */
 @Injectable()
@@ -101,17 +78,4 @@ describe('a result that cannot be sent, of a module that registers a plugin of F
       [expect.stringContaining(`GET /unsendable/${path} failed (request `), expect.any(String), 'Error'],
     ]);
   });
-});
-
-it('a stream of a handler that fails behind its first bytes is cut off, and logged once with its cause', async () => {
-  await using service = await startService({}, [BrokenModule]);
-  record();
-  await expect((await Client.of(service)).get('/broken')).rejects.toThrow();
-  expect(errors).toEqual([
-    [
-      expect.stringMatching(/^GET \/broken broke off \(request /),
-      expect.stringContaining('The source has failed'),
-      'Error',
-    ],
-  ]);
 });
