@@ -144,23 +144,16 @@ describe('the command line', () => {
       }
     });
 
-    it.each([
-      ['64 MiB, which are enough', 16_384, 0, /^ok {4}free space +64 MiB$/m],
-      [
-        'a byte less than 64 MiB',
-        16_383.999,
-        1,
-        /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m,
-      ],
-    ])('reports a volume with %s', async (_what, bavail, code, expected) => {
+    it('reports a volume with a byte less than 64 MiB', async () => {
       const environment = preloaded(`
         import fs from 'node:fs';
         import { syncBuiltinESMExports } from 'node:module';
-        fs.statfsSync = () => ({ bavail: ${bavail}, bsize: 4096 });
+        fs.statfsSync = () => ({ bavail: 16_383.999, bsize: 4096 });
         syncBuiltinESMExports();`);
+      const free = /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m;
       expect(await run(folder, ['doctor'], { environment })).toMatchObject({
-        code,
-        stdout: expect.stringMatching(expected),
+        code: 1,
+        stdout: expect.stringMatching(free),
       });
     });
 

@@ -265,15 +265,11 @@ describe('the data layer, used by a module without special code for it', () => {
       Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
       try {
         await dataSource.query('INSERT INTO notes (name) VALUES (after(0, ?))', ['quick']);
-        await dataSource.query(`INSERT INTO notes (name) VALUES (after(250, ?))${', (?)'.repeat(999)}`, [
-          'personal',
-          ...Array.from({ length: 999 }, (_, index) => `note ${index}`),
-        ]);
+        await dataSource.query('INSERT INTO notes (name) VALUES (after(250, ?))', ['personal']);
       } finally {
         Logger.overrideLogger(false);
       }
-      const slow =
-        /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)[, (?)]{0,1000}$/;
+      const slow = /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)$/;
       expect(warnings).toEqual([expect.stringMatching(slow)]);
     });
 

@@ -87,12 +87,8 @@ describePostgres('the shared connections on PostgreSQL', () => {
       ],
       none: [],
     });
-    const unsafe = `SELECT ARRAY[1, 9007199254740993] AS numbers`;
+    const unsafe = 'SELECT ARRAY[1, 9007199254740993] AS numbers';
     await expect(dataSource.query(unsafe)).rejects.toBeInstanceOf(UnsafeIntegerError);
-    const runner = dataSource.createQueryRunner();
-    const stream = (await runner.stream(unsafe)).resume();
-    await expect(once(stream, 'end')).rejects.toBeInstanceOf(UnsafeIntegerError);
-    await runner.release();
   });
 
   it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
