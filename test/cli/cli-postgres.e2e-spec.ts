@@ -31,19 +31,6 @@ describePostgres('the command line and PostgreSQL', () => {
       return rows[0] as { used: number; count: number; epoch: string };
     });
 
-  it('moves all cookies from SQLite and back, with equal count and checksum', async () => {
-    const text = lines(2500) + line({ id: 70_000, wish: '\u{1f36a} "é\\\u007f\u2028' });
-    await run(folder, ['import', 'cookies'], { input: text, environment: CAPACITY });
-    const exported = await run(folder, ['export', 'cookies'], { environment: CAPACITY });
-    const imported = await onPostgres(['import', 'cookies'], exported.stdout);
-    const again = await onPostgres(['export', 'cookies']);
-    expect([exported.code, imported.code, again.code]).toEqual([0, 0, 0]);
-    expect(again.stdout).toBe(exported.stdout);
-    const [summary] = /2501 cookies, sha256 [0-9a-f]{64}/.exec(exported.stderr)!;
-    for (const { stderr } of [imported, again]) expect(stderr).toContain(summary);
-    expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
-  });
-
   it('is checked by doctor, which reports a user who may not make the tables', async () => {
     const role = `reader_${process.pid}`;
     const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };

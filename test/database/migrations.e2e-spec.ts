@@ -237,25 +237,6 @@ describe('migrations', () => {
     });
   });
 
-  it('make ids that are never given twice, not even after a restart', async () => {
-    const start = () => startService({ DATABASE_URL: databaseUrlFor(folder) });
-    let service = await start();
-    try {
-      let client = await Client.of(service);
-      for (const id of [1, 2, 3]) expect((await client.post(COOKIE)).body.id).toBe(id);
-      expect((await client.request('DELETE', '/cookies/3')).status).toBe(204);
-      expect((await client.post(COOKIE)).body.id).toBe(4);
-      for (const id of [1, 2, 4]) await client.request('DELETE', `/cookies/${id}`);
-      await service.stop();
-      service = await start();
-      client = await Client.of(service);
-      expect((await client.get('/cookies')).body).toEqual([]);
-      expect((await client.post(COOKIE)).body.id).toBe(5);
-    } finally {
-      await service.stop();
-    }
-  });
-
   describe('stop a start', () => {
     const startOn = (MIGRATE_ON_START: string): Promise<unknown> =>
       startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START, LOG_LEVEL: 'silent' });

@@ -6,9 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { openApiDocument } from '../../src/openapi/document.js';
 import { run } from '../support/command.js';
-import { environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { until } from '../support/until.js';
@@ -192,15 +191,6 @@ onVolume('a start that waits for a locked database ends on SIGTERM also as proce
 });
 
 describe('the built service', () => {
-  it('makes the OpenAPI document at the first request for it, and responds to all requests equally', async () => {
-    await using service = await ServiceProcess.start(folder, { DOCS: 'true' });
-    const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
-    const documents = await Promise.all([1, 2, 3, 4].map(fetchDocument));
-    await using inProcess = await startService();
-    const expected = JSON.parse(JSON.stringify(openApiDocument(inProcess.app))) as unknown;
-    for (const document of documents) expect(document).toEqual(expected);
-  });
-
   (setSourceMapsSupport === undefined ? it.skip : it)(
     'shows the places of the TypeScript sources in a stack',
     async () => {
