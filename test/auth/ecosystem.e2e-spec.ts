@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Module, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
@@ -11,6 +11,7 @@ import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { SETTINGS } from '../../src/features.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { AuditModule } from '../../src/resource/audit/audit.controller.js';
+import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws } from './jws.js';
@@ -66,6 +67,12 @@ class NotesController {
   @Scopes('notes:read')
   list(): string[] {
     return [];
+  }
+
+  @Get(':note')
+  @Scopes('notes:read')
+  get(@Param('note', ParseIdPipe) id: number): { id: number } {
+    return { id };
   }
 }
 
@@ -175,6 +182,13 @@ describe('a module of a team', () => {
       expectError(await clients.member.get(path), 400, 'INVALID_REQUEST');
     },
   );
+
+  it('the 400 for an invalid id names the parameter of the route', async () => {
+    expect((await clients.member.get('/notes/7')).body).toEqual({ id: 7 });
+    const answer = await clients.member.get('/notes/0');
+    expectError(answer, 400, 'INVALID_REQUEST');
+    expect(answer.body.details).toEqual([{ parameter: 'note', message: expect.any(String) }]);
+  });
 
   it('AuthGuard("jwt") verifies with the keys of its application beside another application', async () => {
     await using other = await startService({ JWT_SECRET: 'the secret of another application' }, [NotesModule]);
