@@ -354,6 +354,20 @@ describe('cli backup and restore', () => {
     expect(state(join(folder, 'copied'))).toEqual(before);
   });
 
+  it('names the temporary folder that has no space for the check', async () => {
+    const environment = { TMPDIR: join(folder, 'nowhere') };
+    expect(await run(folder, ['restore', '--verify', 'backup.sqlite'], { environment })).toMatchObject(
+      endedWith(1, /nowhere.*TMPDIR names another folder/),
+    );
+  });
+
+  it('leaves the records unchecked with --skip-record-check, and reports it', async () => {
+    tamper((copy) => makeHostile(copy, 'an empty wish'));
+    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject(
+      endedWith(0, 'The records were not checked'),
+    );
+  });
+
   it('restores over a database that is damaged beyond opening, and leaves it no foreign WAL', async () => {
     for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'broken'.repeat(2000));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });

@@ -184,6 +184,14 @@ describe('restore', () => {
     );
   });
 
+  asRoot('reads stdin from a file that its user may not open', async () => {
+    chmodSync(folder, 0o777);
+    chmodSync(at('backup.sqlite'), 0o600);
+    const stdin = openSync(at('backup.sqlite'), 'r');
+    expect(await runAsOrdinaryUser(['restore', '--verify', '/dev/stdin'], stdin)).toMatchObject({ code: 0 });
+    closeSync(stdin);
+  });
+
   asRoot('as root gives the restored database the owner and mode of the old one', async () => {
     chownSync(at('cookies.sqlite'), STRANGER, 12_345);
     chmodSync(at('cookies.sqlite'), 0o640);

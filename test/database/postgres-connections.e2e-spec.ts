@@ -275,6 +275,12 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     await breakPools();
     expect((await client.request('DELETE', '/cookies/2')).status).toBe(204);
   });
+
+  it('does not fail readiness', async () => {
+    await fetch(`${service.managementUrl}/health/ready`);
+    await breakPools();
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+  });
 });
 
 describePostgres('a response to COMMIT that is lost', () => {

@@ -86,6 +86,13 @@ describe('the files of the command line', () => {
     expect(readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
   });
 
+  it('are readable by their maker only in a folder that restore makes', async () => {
+    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    const environment = { DATABASE_URL: `sqlite:${join(folder, 'new/data/cookies.sqlite')}` };
+    expect(await run(folder, ['restore', 'copy.sqlite'], { environment })).toMatchObject({ code: 0 });
+    expect([modeOf('new'), modeOf('new/data'), modeOf('new/data/cookies.sqlite')]).toEqual(['700', '700', '600']);
+  });
+
   it('keep the modes of the files that they replace', async () => {
     for (const file of ['copy.sqlite', 'cookies.ndjson']) writeFileSync(join(folder, file), '', { mode: 0o640 });
     chmodSync(join(folder, 'cookies.sqlite'), 0o660);

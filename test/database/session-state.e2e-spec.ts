@@ -64,6 +64,20 @@ describePostgres('the shared connections on PostgreSQL', () => {
     await expect(dataSource.query('SELECT * FROM kept')).rejects.toThrow('does not exist');
   });
 
+  it('give up the lock of a session when its query runner is released', async () => {
+    const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    await one.query('SELECT pg_advisory_lock(42)');
+    await one.release();
+    for (let attempt = 0; ; attempt++) {
+      const [row] = (await other.query('SELECT pg_try_advisory_lock(42) AS locked')) as { locked: boolean }[];
+      if (row!.locked) break;
+      // The server notices the end of a connection with a delay.
+      if (attempt === 200) throw new Error('The lock is still held');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await other.release();
+  });
+
   it('accept no statement with more parameters than the protocol can count, and name the limit', async () => {
     const many = Array.from({ length: 65_536 }, (_, index) => index);
     const sql = `SELECT ${many.length} AS length WHERE 1 IN (${many.map((_, index) => `$${index + 1}::integer`).join()})`;

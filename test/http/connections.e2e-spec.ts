@@ -342,6 +342,22 @@ describe('connections', () => {
     await closed;
   });
 
+  it('are closed after a response whose header section was sent before the application was closed', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    // Some 10 lists fill the sockets of both sides.
+    await until(async () => {
+      socket.write(get('/cookies'));
+      await sleep(100);
+      return (await metric('http_requests_in_flight')) === 1;
+    }, 'a list waits for its reader');
+    const closed = service.app.close();
+    await sleep(500);
+    socket.resume();
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    await closed;
+  });
+
   it('get their whole response while idle ones are closed', async () => {
     await start();
     const socket = await connection({ reads: false });

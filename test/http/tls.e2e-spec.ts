@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import type { Server } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectSecurely, type ConnectionOptions, TLSSocket } from 'node:tls';
 import { type Environment, loadConfig } from '../../src/config/config.js';
@@ -108,6 +109,16 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(await received).toEqual([201, 200, ...Array<number>(499).fill(404)]);
     });
 
+    it('logs a POST whose body is malformed with its 400', async () => {
+      const malformed = request('POST', '/cookies', 'zz\r\n').replace(
+        'Content-Length: 4',
+        'Transfer-Encoding: chunked',
+      );
+      expect(await statuses(await connection(), malformed, 1)).toEqual([400]);
+      await until(() => service.output.includes('"method":"POST"'), 'the line of the request');
+      expect(service.output).toMatch(/"method":"POST","route":"unknown","status":400,/);
+    });
+
     it('counts handshakes among the connections, and closes those that do not end', async () => {
       for (let number = 0; number < 30; number++) connect(portOf(service), '127.0.0.1').on('error', () => {});
       await untilMetric(service, IS_CUT, 20);
@@ -137,6 +148,16 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 0);
       expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
       expect(service.output).not.toContain('"level":"fatal"');
+    });
+
+    it('does not take a socket that its client has reset for that of another such client', () => {
+      const server: Server = service.app.getHttpServer();
+      // Like a socket that is reset, a new one has no address.
+      const [accepted, secured] = [new Socket(), new TLSSocket(new Socket())];
+      server.emit('connection', accepted);
+      server.emit('secureConnection', secured);
+      expect([accepted.remotePort, secured.remotePort, secured.destroyed]).toEqual([undefined, undefined, true]);
+      accepted.destroy();
     });
 
     it('closes a connection without TLS, and continues to serve', async () => {

@@ -1,10 +1,16 @@
-import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res, StreamableFile } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Public } from '../../src/auth/scopes.decorator.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';
+
+function* failingHalfWay(): Generator<string> {
+  yield 'some';
+  throw new Error('The source has failed');
+}
 
 @Controller('unsendable')
 @Public()
@@ -21,6 +27,11 @@ class UnsendableController {
         throw new Error('a secret');
       },
     };
+  }
+
+  @Get('half')
+  half(): StreamableFile {
+    return new StreamableFile(Readable.from(failingHalfWay()));
   }
 
   @Get('field')
@@ -77,5 +88,12 @@ describe('a result that cannot be sent, of a module that registers a plugin of F
     expect(errors).toEqual([
       [expect.stringContaining(`GET /unsendable/${path} failed (request `), expect.any(String), 'Error'],
     ]);
+  });
+
+  it('is cut off if it is a stream that fails behind its first bytes, and is logged once with its cause', async () => {
+    record();
+    await expect((await Client.of(service)).get('/unsendable/half')).rejects.toThrow();
+    const message = expect.stringMatching(/^GET \/unsendable\/half broke off \(request /);
+    expect(errors).toEqual([[message, expect.stringContaining('The source has failed'), 'Error']]);
   });
 });
