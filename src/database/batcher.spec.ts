@@ -35,15 +35,6 @@ describe('a batcher', () => {
     expect([await first, await second]).toEqual([10, 20]);
   });
 
-  it('rejects single items with an error for each', async () => {
-    const odd = new Batcher<number, number>(
-      (items) => Promise.resolve(items.map((item) => (item % 2 === 1 ? item : new Error(`${item} is even`)))),
-      OPTIONS,
-    );
-    const outcomes = await Promise.allSettled([odd.load(1), odd.load(2), odd.load(3)]);
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  });
-
   it('rejects a whole batch when its run throws an exception, and runs more batches than may be in flight', async () => {
     let failing = true;
     const run = (items: number[]): Promise<number[]> => {

@@ -1,4 +1,3 @@
-import { JwtService } from '@nestjs/jwt';
 import { JwtAuthGuard } from '../../src/auth/jwt-auth.guard.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
@@ -21,17 +20,13 @@ describe('the claims of a token', () => {
   afterAll(() => service.stop());
 
   it.each<[what: string, changes: Changes]>([
-    ['the required claims', {}],
     ['an issuer and an audience that are not configured', { iss: 'x', aud: ['y', 'z'] }],
     ['exp 25 s ago, because clocks differ', () => ({ exp: now() - 25 })],
     ['nbf in 25 s, because clocks differ', () => ({ nbf: now() + 25 })],
-    ['nbf and iat long ago', { nbf: 0, iat: 0 }],
-    ['a fraction of a second in exp', () => ({ exp: now() + 100.5 })],
     ['exp in a year', () => ({ exp: now() + 365 * 86_400 })],
     ['more characters than a cached token may have', { note: 'x'.repeat(9000) }],
     ['more scopes than a cached token may have', { scope: [BOTH, ...MANY_SCOPES].join(' ') }],
     ['a sub of 1024 characters', { sub: 's'.repeat(1024) }],
-    ['characters beyond Latin-1', { sub: 'Zoë 🍪' }],
   ])('a token with %s is accepted, from the cache too', async (_what, changes) => {
     const token = tokenWith(changes);
     for (let time = 0; time < 2; time++) expect((await list(service, token)).status).toBe(200);
@@ -40,18 +35,11 @@ describe('the claims of a token', () => {
   it.each<[what: string, changes: Changes]>([
     ['exp 35 s ago', () => ({ exp: now() - 35 })],
     ['nbf in 35 s', () => ({ nbf: now() + 35 })],
-    ['exp null', { exp: null }],
     ['exp as a string', () => ({ exp: String(now() + 3600) })],
-    ['a negative exp', () => ({ exp: -now() - 3600 })],
     ['exp in 367 days', () => ({ exp: now() + 367 * 86_400 })],
-    ['exp in milliseconds', () => ({ exp: Date.now() + 3_600_000 })],
-    ['exp 1e300', { exp: 1e300 }],
-    ['nbf as a string', { nbf: '0' }],
-    ['iat as a string', () => ({ iat: String(now()) })],
     ['an empty sub', { sub: '' }],
     ['sub as a number', { sub: 7 }],
     ['a sub of 1025 characters', { sub: 's'.repeat(1025) }],
-    ['iss as an array', { iss: ['a', 'b'] }],
     ['an iss of 1025 characters', { iss: 'i'.repeat(1025) }],
   ])('a token with %s is 401', async (_what, changes) => {
     expectInvalidToken(await list(service, tokenWith(changes)));
@@ -80,18 +68,13 @@ describe('the claims of a token', () => {
   });
 
   it.each<[status: number, what: string, scope: unknown]>([
-    [200, 'a string', BOTH],
     [200, 'a string with others', 'openid  cookies:read email'],
     [200, 'an array', ['cookies:write', 'cookies:read']],
     [200, 'an array with other values', [1, null, { a: 1 }, 'cookies:read']],
     [403, 'missing', undefined],
     [403, 'empty', ''],
-    [403, 'true', true],
-    [403, 'an object', { 'cookies:read': true }],
     [403, 'longer than the required one', 'cookies:readonly'],
-    [403, 'a star', '*'],
     [403, 'joined by commas', 'cookies:read,cookies:write'],
-    [403, 'an array in an array', [['cookies:read']]],
   ])('GET /cookies returns %i when the scope is %s', async (status, _what, scope) => {
     const answer = await send('GET', '/cookies', scope);
     if (status === 200) expect(answer.status).toBe(200);
@@ -112,9 +95,7 @@ describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
   afterAll(() => service.stop());
 
   it.each<[what: string, changes: Changes]>([
-    ['the audience as a string', {}],
     ['the audience among others', { aud: ['other', 'cookies'] }],
-    ['exp in an hour', () => ({ exp: now() + 3600 })],
     ['exp 25 s later, because clocks differ', () => ({ exp: now() + 3625 })],
     ['iat a year ago and an hour left', () => ({ iat: now() - 31_536_000, exp: now() + 3600 })],
   ])('a token with %s is accepted', async (_what, changes) => {
@@ -123,11 +104,8 @@ describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
   });
 
   it.each<[what: string, changes: Record<string, unknown>]>([
-    ['no issuer', { iss: undefined }],
     ['another issuer', { iss: 'https://evil.example/' }],
     ['the issuer without its last slash', { iss: ISSUER.slice(0, -1) }],
-    ['the issuer in an array', { iss: [ISSUER] }],
-    ['no audience', { aud: undefined }],
     ['another audience', { aud: 'cookies2' }],
     ['an empty array of audiences', { aud: [] }],
   ])('a token with %s is 401', async (_what, changes) => {
@@ -141,12 +119,6 @@ describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
     const answer = await list(service, tokenWith({ ...OURS, ...changes() }));
     expectInvalidToken(answer);
     expect(answer.body.message).toMatch(/exp.*3600 seconds/);
-  });
-
-  it('JwtService signs tokens with the issuer and the audience', async () => {
-    const options = { subject: 'alice', expiresIn: 60 };
-    const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: 'cookies:read' }, options);
-    expect((await list(service, signed)).status).toBe(200);
   });
 });
 
@@ -165,9 +137,6 @@ describe('with JWT_SCOPE_CLAIM=realm_access.roles', () => {
     [403, 'nowhere', {}],
     [403, 'in the claim scope', { scope: BOTH }],
     [403, 'in a claim whose name contains the dot', { 'realm_access.roles': ['cookies:read'] }],
-    [403, 'one claim too high', { realm_access: ['cookies:read'] }],
-    [403, 'one claim too low', { realm_access: { roles: { roles: ['cookies:read'] } } }],
-    [403, 'nowhere, because the outer claim is null', { realm_access: null }],
     [403, 'nowhere, because the outer claim is a string', { realm_access: 'roles' }],
   ])('GET /cookies returns %i when the scopes are %s', async (status, _what, payload) => {
     expect((await list(service, jws(HS256, claims({ scope: undefined, ...payload })))).status).toBe(status);

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Module, Param, Post, Query, Req, UseFilters, Use
 import { NestFactory } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
-import { IsInt, IsString, Max, Min } from 'class-validator';
+import { IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -10,10 +10,8 @@ import { loadConfig } from '../../src/config/config.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { SETTINGS } from '../../src/features.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
-import { IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { AuditModule } from '../../src/resource/audit/audit.controller.js';
 import { ParseIdPipe } from '../../src/resource/exchange.js';
-import { QueryInteger } from '../../src/http/validation/query-values.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws } from './jws.js';
@@ -21,19 +19,6 @@ import { claims, expectInvalidToken, HS256, jws } from './jws.js';
 class NoteDto {
   @IsString()
   text!: string;
-
-  @IsOptionalNotNull()
-  @IsInt()
-  stars?: number;
-}
-
-class NotesQuery {
-  @IsOptionalNotNull()
-  @QueryInteger()
-  @IsInt()
-  @Min(1)
-  @Max(10)
-  top?: number;
 }
 
 /** A controller as a team writes it, with every way to open and to close a route. */
@@ -50,12 +35,6 @@ class NotesController {
   @Public()
   open(): string[] {
     return ['everybody reads this'];
-  }
-
-  @Get('failing')
-  @Public()
-  failing(): never {
-    throw new Error('a detail of the inside');
   }
 
   @Get('named')
@@ -86,20 +65,14 @@ class NotesController {
 
   @Get()
   @Scopes('notes:read')
-  list(@Query() query: NotesQuery): NotesQuery {
-    return query;
+  list(): string[] {
+    return [];
   }
 
   @Get(':note')
   @Scopes('notes:read')
   get(@Param('note', ParseIdPipe) id: number): { id: number } {
     return { id };
-  }
-
-  @Post()
-  @Scopes('notes:write')
-  create(@Body() note: NoteDto): { note: NoteDto; isDto: boolean } {
-    return { note, isDto: note instanceof NoteDto };
   }
 }
 
@@ -117,11 +90,6 @@ class BoardController {
   @Scopes('notes:read')
   minutes(): string[] {
     return [];
-  }
-
-  @Post()
-  write(@Body() note: NoteDto): NoteDto {
-    return note;
   }
 }
 
@@ -170,20 +138,14 @@ describe('a module of a team', () => {
     ['a route without decorator', 'notes/forgotten', 'stranger', '401 UNAUTHENTICATED'],
     ['a route without decorator', 'notes/forgotten', 'member', '403 FORBIDDEN'],
     ['a route with @Public()', 'notes/open', 'stranger', '200'],
-    ['a route with @Public()', 'notes/open', 'member', '200'],
-    ['a route of a class with @Public()', 'board', 'stranger', '200'],
     ['a route with @Scopes() of a class with @Public()', 'board/minutes', 'stranger', '401 UNAUTHENTICATED'],
     ['a route with @Scopes() of a class with @Public()', 'board/minutes', 'member', '200'],
-    ['a route with @Scopes()', 'notes', 'stranger', '401 UNAUTHENTICATED'],
     ['a route with @Scopes()', 'notes', 'member', '200'],
     ['a route with @Scopes()', 'notes', 'reader of cookies', '403 INSUFFICIENT_SCOPE'],
     ['a route with two scopes', 'notes/both', 'member', '403 INSUFFICIENT_SCOPE'],
-    ['a route with two scopes', 'notes/both', 'auditor', '200'],
     ['a route of a class with @Scopes()', 'audits', 'member', '403 INSUFFICIENT_SCOPE'],
     ['a route with @Scopes() of a class with others', 'audits/own', 'member', '200'],
-    ['a route with @Scopes() of a class with others', 'audits/own', 'stranger', '401 UNAUTHENTICATED'],
     ['a route with @Public() of a class with @Scopes()', 'audits/summary', 'stranger', '200'],
-    ['a public route with AuthGuard("jwt")', 'notes/mine', 'member', '200'],
     ['a public route with AuthGuard("jwt")', 'notes/mine', 'stranger', '401 UNAUTHENTICATED'],
   ])('%s: GET /%s by %s returns %s', async (_what, path, who, result) => {
     const [status, errorCode] = result.split(' ');
@@ -214,41 +176,18 @@ describe('a module of a team', () => {
     expectError(await bob.get('/cookies'), 403, 'INSUFFICIENT_SCOPE');
   });
 
-  it('a handler gets its body and its query as instances of their classes', async () => {
-    const created = await clients.member.request('POST', '/notes', { body: { text: 'x', stars: 3 } });
-    expect([created.status, created.body]).toEqual([201, { note: { text: 'x', stars: 3 }, isDto: true }]);
-    expect((await clients.stranger.request('POST', '/board', { body: { text: 'x' } })).status).toBe(201);
-    expect((await clients.member.get('/notes?top=3')).body).toEqual({ top: 3 });
-    expect((await clients.member.get('/notes')).body).toEqual({});
-    expect((await clients.member.get('/notes/named?name=x')).body).toEqual({ name: 'x' });
-  });
-
-  it.each<[errorCode: string, what: string, body: unknown]>([
-    ['INVALID_REQUEST', 'a missing property', {}],
-    ['INVALID_REQUEST', 'an unknown property', { text: 'x', colour: 'red' }],
-    ['MALFORMED_JSON', 'half an object', '{"text":'],
-  ])('POST returns 400 %s for a body with %s', async (errorCode, _what, body) => {
-    expectError(await clients.member.request('POST', '/notes', { body }), 400, errorCode);
-    expectError(await clients.stranger.request('POST', '/board', { body }), 400, errorCode);
-  });
-
-  it.each([
-    ...['/notes?top=11', '/notes?top=', '/notes?top=1&top=2', '/notes?tip=3', '/notes?top=3&x=1', '/notes/1?x=1'],
-    ...['/notes/open?x=1', '/board?x=1', '/notes/named?nmae=x', '/notes/named?name=x&nmae=x'],
-  ])('GET %s returns 400 because of its query', async (path) => {
-    expectError(await clients.member.get(path), 400, 'INVALID_REQUEST');
-  });
+  it.each(['/notes?x=1', '/notes/open?x=1', '/board?x=1', '/notes/named?name=x&nmae=x'])(
+    'GET %s returns 400 because of its query',
+    async (path) => {
+      expectError(await clients.member.get(path), 400, 'INVALID_REQUEST');
+    },
+  );
 
   it('the 400 for an invalid id names the parameter of the route', async () => {
+    expect((await clients.member.get('/notes/7')).body).toEqual({ id: 7 });
     const answer = await clients.member.get('/notes/0');
     expectError(answer, 400, 'INVALID_REQUEST');
     expect(answer.body.details).toEqual([{ parameter: 'note', message: expect.any(String) }]);
-  });
-
-  it('an unexpected error is 500 without details', async () => {
-    const answer = await clients.stranger.get('/notes/failing');
-    expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
-    expect(answer.text).not.toMatch(/inside|\.ts/);
   });
 
   it('AuthGuard("jwt") verifies with the keys of its application beside another application', async () => {

@@ -1,10 +1,10 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { decodeProtectedHeader, type JWK, SignJWT } from 'jose';
 import { expectError } from '../support/expect-error.js';
 import { type Service, startService } from '../support/service.js';
-import { claims, expectInvalidToken, HS256, hmac, jws, list } from './jws.js';
+import { claims, expectInvalidToken, list } from './jws.js';
 import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
 
 const CLIENTS = 8;
@@ -57,16 +57,6 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: 'first' });
     expect((await list(service, token)).status).toBe(200);
     expectError(await list(service, await provider.token({ scope: 'cookies:write' })), 403, 'INSUFFICIENT_SCOPE');
-  });
-
-  it('rejects tokens for another audience, and forged tokens, with 401', async () => {
-    expectInvalidToken(await list(service, await provider.token({ resource: 'https://other.example.com' })));
-    const pem = createPublicKey({ key: keys.first as never, format: 'jwk' }).export({ format: 'pem', type: 'spki' });
-    const payload = claims({ iss: provider.issuer, aud: AUDIENCE });
-    expectInvalidToken(await list(service, jws({ ...HS256, kid: 'first' }, payload, hmac('sha256', pem))));
-    expectInvalidToken(await list(service, await signed({ ...keys.second, kid: 'first' })));
-    expectInvalidToken(await list(service, await signed({ ...keys.fourth, kid: 'first', alg: 'RS256' })));
-    expectInvalidToken(await list(service, await signed({ ...keys.second, kid: 'unknown' })));
   });
 
   it(`accepts every token of ${CLIENTS} clients while keys rotate`, async () => {

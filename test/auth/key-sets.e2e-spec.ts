@@ -24,6 +24,7 @@ const KEYS = [
   { ...published(ec.publicKey, 'malformed'), y: 'AAAA' },
   { kty: 'oct', k: Buffer.from(SECRET).toString('base64url'), kid: 'secret' },
 ];
+const pemOf = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ format: 'pem', type: 'spki' });
 const signed = ({ privateKey }: { privateKey: KeyObject } = good!): Signature => rsa('sha256', privateKey);
 
 describe('a key set with good and bad keys', () => {
@@ -64,6 +65,7 @@ describe('a key set with good and bad keys', () => {
     ['an RSA key of 1024 bits', { alg: 'RS256', kid: 'short' }, signed(short), {}],
     ['the key of an attacker and no key id', { alg: 'ES256' }, ecdsa('sha256', attacker.privateKey), {}],
     ['HS256 and a secret of the set', { alg: 'HS256', kid: 'secret' }, hmac('sha256', SECRET), {}],
+    ['HS256 and a public key as its secret', { alg: 'HS256', kid: 'good' }, hmac('sha256', pemOf(good!)), {}],
     ['a signature of zeros', { alg: 'ES256', kid: 'ec' }, () => Buffer.alloc(64), {}],
     ['the audience in an array of an array', { alg: 'RS256', kid: 'good' }, signed(), { aud: [['cookies']] }],
     ['the audience in an object', { alg: 'RS256', kid: 'good' }, signed(), { aud: { 0: 'cookies' } }],

@@ -17,30 +17,13 @@ interface ProviderTokens {
 }
 
 const PROVIDERS: Record<string, ProviderTokens> = {
-  'Keycloak, client scopes': {
-    issuer: 'https://login.example.com/realms/bakery',
-    audience: 'cookies',
-    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
-    payload: {
-      iat: now(),
-      aud: ['cookies', 'account'],
-      sub: '8d1d3c0e-9a4f-4d11-8a5e-2b6c7d8e9f00',
-      typ: 'Bearer',
-      azp: 'baker',
-      realm_access: { roles: ['default-roles-bakery', 'offline_access', 'uma_authorization'] },
-      resource_access: { account: { roles: ['view-profile'] } },
-      scope: 'cookies:read profile cookies:write email',
-      preferred_username: 'service-account-baker',
-    },
-    other: { typ: 'ID', aud: 'baker', scope: undefined },
-  },
   'Keycloak, roles of a client': {
     issuer: 'https://login.example.com/realms/roles',
     audience: 'cookies',
     scopeClaim: 'resource_access.cookies.roles',
     header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
     payload: {
-      aud: 'cookies',
+      aud: ['cookies', 'account'],
       sub: 'f1f2f3f4-9a4f-4d11-8a5e-2b6c7d8e9f00',
       typ: 'Bearer',
       azp: 'shop',
@@ -62,21 +45,6 @@ const PROVIDERS: Record<string, ProviderTokens> = {
     },
     other: { aud: 'x7Qm2LkP9sT4vW8y', nonce: 'n', scope: undefined },
   },
-  'Auth0, its own profile, permissions of a user (RBAC)': {
-    issuer: 'https://shop.eu.auth0.com/',
-    audience: 'https://cookies.example.com',
-    scopeClaim: 'permissions',
-    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
-    payload: {
-      sub: 'auth0|64f0c2a1b3d4e5f60718293a',
-      aud: ['https://cookies.example.com', 'https://shop.eu.auth0.com/userinfo'],
-      iat: now(),
-      scope: 'openid profile',
-      azp: 'x7Qm2LkP9sT4vW8y',
-      permissions: ['cookies:read', 'cookies:write'],
-    },
-    other: { aud: 'x7Qm2LkP9sT4vW8y', permissions: undefined },
-  },
   'Microsoft Entra, v2.0, a user': {
     issuer: 'https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0',
     audience: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
@@ -95,25 +63,6 @@ const PROVIDERS: Record<string, ProviderTokens> = {
     },
     other: { aud: '00000003-0000-0000-c000-000000000000', scp: 'User.Read' },
   },
-  'Microsoft Entra, v1.0, an application': {
-    issuer: 'https://sts.windows.net/11111111-2222-3333-4444-555555555555/',
-    audience: 'api://cookies',
-    scopeClaim: 'scp,roles',
-    header: { typ: 'JWT', alg: 'RS256', x5t: 'key', kid: 'key' },
-    payload: {
-      aud: 'api://cookies',
-      iat: now(),
-      nbf: now(),
-      appid: '99999999-8888-7777-6666-555555555555',
-      idp: 'https://sts.windows.net/11111111-2222-3333-4444-555555555555/',
-      oid: 'abcdef01-2345-6789-abcd-ef0123456789',
-      roles: ['cookies:read', 'cookies:write'],
-      sub: 'abcdef01-2345-6789-abcd-ef0123456789',
-      tid: '11111111-2222-3333-4444-555555555555',
-      ver: '1.0',
-    },
-    other: { aud: 'https://graph.microsoft.com', roles: ['User.Read.All'] },
-  },
   'Okta, a custom authorization server': {
     issuer: 'https://bakery.okta.com/oauth2/default',
     audience: 'api://default',
@@ -131,7 +80,7 @@ const PROVIDERS: Record<string, ProviderTokens> = {
   },
 };
 
-describe('with JWT_ISSUERS of seven issuers, and JWT_SECRET', () => {
+describe('with JWT_ISSUERS of four issuers, and JWT_SECRET', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const signature = rsa('sha256', privateKey);
   let keySet: Server;
@@ -169,7 +118,7 @@ describe('with JWT_ISSUERS of seven issuers, and JWT_SECRET', () => {
   });
 
   it.each(Object.entries(PROVIDERS))('%s: its token without scopes is 403', async (_name, provider) => {
-    const without = { scope: 'openid', scp: undefined, roles: undefined, permissions: [], resource_access: {} };
+    const without = { scope: 'openid', scp: undefined, roles: undefined, resource_access: {} };
     expectError(await list(service, tokenOf(provider, without)), 403, 'INSUFFICIENT_SCOPE');
   });
 
@@ -181,7 +130,8 @@ describe('with JWT_ISSUERS of seven issuers, and JWT_SECRET', () => {
   it('an issuer cannot make tokens of another issuer, of another audience, or of JWT_SECRET', async () => {
     const [first, second] = Object.values(PROVIDERS) as [ProviderTokens, ProviderTokens];
     expectInvalidToken(await list(service, tokenOf(first, { iss: 'https://evil.example.com/' })));
-    expectInvalidToken(await list(service, tokenOf(second, { aud: 'account' })));
+    expectInvalidToken(await list(service, tokenOf(first, { aud: 'account' })));
+    expectInvalidToken(await list(service, tokenOf(first, { aud: second.audience })));
     expect((await list(service, jws(HS256, claims()))).status).toBe(200);
   });
 });

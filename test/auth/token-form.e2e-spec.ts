@@ -13,7 +13,7 @@ describe('the form of a token and its header field', () => {
   let service: Service;
   const attacker = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = attacker.publicKey.export({ format: 'jwk' });
-  const der = attacker.publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+
   const [header, payload, signature] = jws(HS256, claims()).split('.') as [string, string, string];
   const changed = `${signature.slice(0, 20)}${signature[20] === 'A' ? 'B' : 'A'}${signature.slice(21)}`;
 
@@ -25,7 +25,6 @@ describe('the form of a token and its header field', () => {
 
   it.each<[what: string, header: object]>([
     ['without typ', {}],
-    ['of typ JWT', { typ: 'JWT' }],
     ['of typ at+jwt, with a key id', { typ: 'at+jwt', kid: 'x' }],
     ['of typ application/AT+jwt', { typ: 'application/AT+jwt' }],
   ])('a token %s is accepted, from the cache too', async (_what, parameters) => {
@@ -37,13 +36,8 @@ describe('the form of a token and its header field', () => {
     ['an unencoded payload', { b64: false, crit: ['b64'] }],
     ['its own key (jwk)', { jwk }],
     ['an address of keys (jku)', { jku: 'https://evil.example/jwks' }],
-    ['an address of certificates (x5u)', { x5u: 'https://evil.example/x5u' }],
-    ['certificates (x5c)', { x5c: [der] }],
     ['typ id_token', { typ: 'id_token' }],
-    ['an empty typ', { typ: '' }],
-    ['typ as an array', { typ: ['JWT'] }],
     ['no alg', { alg: undefined }],
-    ['alg as an array', { alg: ['HS256'] }],
     ['alg hs256', { alg: 'hs256' }],
     ['alg none and a valid signature', { alg: 'none' }],
   ])('a token with %s in its header is 401', async (_what, parameters) => {
@@ -53,25 +47,18 @@ describe('the form of a token and its header field', () => {
   it.each<[what: string, token: string]>([
     ['that is no JWT', 'abc'],
     ['of two parts', `${header}.${payload}`],
-    ['of four parts', `${header}.${payload}.${signature}.${signature}`],
-    ['of three empty parts', '..'],
     ['whose header is no JSON', jws('alg', claims())],
-    ['whose header is an array', jws([HS256], claims())],
     ['whose payload is no JSON', jws(HS256, 'sub=alice')],
     ['whose payload is null', jws(HS256, 'null')],
-    ['whose payload is an array', jws(HS256, [claims()])],
     ['in the JSON serialization', JSON.stringify({ protected: header, payload, signature })],
     ['whose header is no valid UTF-8', jws(Buffer.from('{"alg":"HS256","kid":"\xff"}', 'latin1'), claims())],
     ['whose payload is no valid UTF-8', jws(HS256, Buffer.from(JSON.stringify(claims({ sub: '\xff' })), 'latin1'))],
     ['whose kid is a file without content', jws({ ...HS256, kid: '../../dev/null' }, claims(), hmac('sha256', ''))],
-    ['whose key comes from a password', jws({ alg: 'PBES2-HS256+A128KW', p2c: 1e9 }, claims())],
     ['with another header', `${encoded({ ...HS256, typ: 'x' })}.${payload}.${signature}`],
-    ['signed with an empty secret', jws(HS256, claims(), hmac('sha256', ''))],
     ['of alg none', jws({ alg: 'none' }, claims(), unsigned)],
     ['of alg RS256 with its own key', jws({ alg: 'RS256', jwk }, claims(), rsa('sha256', attacker.privateKey))],
     ['that contains another', jws({ ...HS256, cty: 'JWT' }, jws(HS256, claims()))],
     ['with padding after the signature', `${jws(HS256, claims())}=`],
-    ['with a line end after the signature', `${jws(HS256, claims())}%0A`],
     ['with the signature in base64', inBase64(jws(HS256, claims({ sub: 'bob' })))],
   ])('a token %s is 401', async (_what, token) => {
     expectInvalidToken(await list(service, token));
@@ -84,7 +71,6 @@ describe('the form of a token and its header field', () => {
     ['that has expired', jws(HS256, claims({ exp: 1 })), 'expired'],
     ['with another signature', jws(HS256, claims(), hmac('sha256', 'other')), 'signature'],
     ['of another algorithm', jws({ alg: 'HS512' }, claims(), hmac('sha512', SECRET)), 'algorithm'],
-    ['of another type', jws({ ...HS256, typ: 'logout+jwt' }, claims()), 'typ'],
   ])('the 401 for a token %s says why', async (_what, token, reason) => {
     const answer = await list(service, token);
     expectInvalidToken(answer);
@@ -107,19 +93,15 @@ describe('the form of a token and its header field', () => {
     }
   });
 
-  it.each(['Bearer ', 'bEaReR ', 'Bearer   ', ''])(
-    'GET /cookies returns 200 with "%s" before the token',
-    async (scheme) => {
-      const authorization = `${scheme}${header}.${payload}.${signature}`;
-      expect((await Client.bearing(service).get('/cookies', { authorization })).status).toBe(200);
-    },
-  );
+  it.each(['Bearer ', 'bEaReR ', ''])('GET /cookies returns 200 with "%s" before the token', async (scheme) => {
+    const authorization = `${scheme}${header}.${payload}.${signature}`;
+    expect((await Client.bearing(service).get('/cookies', { authorization })).status).toBe(200);
+  });
 
   const valid = `${header}.${payload}.${signature}`;
 
   it.each<[what: string, headers: Record<string, string>]>([
     ['no field', {}],
-    ['only the scheme', { authorization: 'Bearer' }],
     ['another scheme', { authorization: 'Basic YWxpY2U6c2VjcmV0' }],
     ['a valid token in the scheme Token', { authorization: `Token ${valid}` }],
     ['neither scheme nor token', { authorization: 'alice' }],
@@ -132,10 +114,8 @@ describe('the form of a token and its header field', () => {
 
   it.each([
     ['text after the token', `Bearer ${valid} more`],
-    ['text before the scheme', `x Bearer ${valid}`],
     ['a second token after a comma', `Bearer ${valid}, Bearer ${valid}`],
     ['nothing between the scheme and the token', `Bearer${valid}`],
-    ['quotes around the token', `Bearer "${valid}"`],
     ['text after a token without scheme', `${valid} more`],
   ])('GET /cookies returns 401 for %s', async (_what, authorization) => {
     const answer = await Client.bearing(service).get('/cookies', { authorization });

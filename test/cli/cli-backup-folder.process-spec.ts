@@ -121,16 +121,9 @@ describe('cli backup --to', () => {
     return { ...outcome, list };
   };
 
-  it('syncs the file before it gets its name, and then the name', async () => {
-    const { list } = await faulty(undefined);
-    expect(list.slice(-3)).toEqual(['sync draft.sqlite', `rename draft.sqlite ${files()[0]}`, 'sync .']);
-  });
-
   it.each([
-    ['copy draft.sqlite', 'damaged', 1, /^A new backup of \S+ cannot be restored: /],
     ['sync draft.sqlite', 'EIO', 1, /^There is no new backup: EIO/],
     ['copy draft.sqlite', 'SIGTERM', 143, /^Interrupted\.\n$/],
-    ['sync draft.sqlite', 'SIGKILL', null, /^$/],
   ] as const)('leaves no backup after a fault at "%s": %s', async (call, what, code, message) => {
     const outcome = await faulty({ at: call, what });
     expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(message) });
@@ -144,13 +137,6 @@ describe('cli backup --to', () => {
       endedWith(1, /^There is no new backup: (invalid|incorrect|unexpected)/),
     );
     expect(files()).toEqual([]);
-  });
-
-  it('warns that a name may not be on disk', async () => {
-    expect(await faulty({ at: 'sync .', what: 'EIO' })).toMatchObject({
-      code: 0,
-      stderr: expect.stringMatching(/^Warning: after a power cut backups\/cookies-\S+ may be as it was before \(.*EIO/),
-    });
   });
 
   (SmallVolume.mountable ? it : it.skip)('leaves the older backups where its volume is full', async () => {
@@ -204,7 +190,6 @@ describe('cli backup --to', () => {
   it.each([
     [['backup'], 'Name the file to write, or a folder with --to'],
     [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
-    [['backup', 'file', '--every', '1h'], 'Name the file file, or a folder with --to'],
     [['backup', '--to', 'backups', '--every', '25d'], "argument '25d' is invalid. It must be at most 24d."],
     [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
     [

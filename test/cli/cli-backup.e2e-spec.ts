@@ -185,11 +185,6 @@ describe('cli backup and restore', () => {
     ],
     ['a wrong counter', bySql('UPDATE storage SET used = 301'), /counts 301 .* holds 300/],
     ['no counter', bySql("DELETE FROM storage WHERE resource = 'cookies'"), /no row for cookies/],
-    [
-      'a BLOB for a wish',
-      bySql("UPDATE cookies SET wish = x'00ff' WHERE id = 7"),
-      /backup\.sqlite cannot be restored: no list could show its records: .*BLOB/,
-    ],
     ['no cookies', bySql('DROP TABLE cookies'), /no table cookies/],
     [
       'text in UTF-16',
@@ -198,11 +193,6 @@ describe('cli backup and restore', () => {
         bySql(`PRAGMA encoding = 'UTF-16'; CREATE TABLE t (id)`)();
       },
       /in UTF-16le, and must be in UTF-8/,
-    ],
-    [
-      'ids that would be given again',
-      bySql(`UPDATE sqlite_sequence SET seq = 5 WHERE name = 'cookies'`),
-      /300 was used before/,
     ],
   ])('refuses to restore %s, and leaves the storage as it was', async (what, damage, fault) => {
     damage();
@@ -325,8 +315,6 @@ describe('cli backup and restore', () => {
   it.each<[string, (backup: Buffer) => Buffer, RegExp]>([
     ['ends too early', (backup) => gzipSync(backup).subarray(0, -20), /unexpected end of file/],
     ['has a wrong checksum', withWrongChecksum, /incorrect data check/],
-    ['is packed twice', (backup) => gzipSync(gzipSync(backup)), /is not a SQLite database/],
-    ['holds nothing', () => gzipSync(''), /is not a SQLite database/],
     ['holds no database', () => gzipSync(Buffer.alloc(2 ** 25)), /is not a SQLite database/],
     [
       'holds many times what its header says',

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
 import { startLoggedService } from '../support/logged-service.js';
@@ -53,7 +52,6 @@ describe('cli import', () => {
     ['no id after lines with one', line(), /it has no "id"; use --ids assign/],
     ['broken JSON', '{"id":2,\n', /not valid JSON/],
     ['an empty line', '\n', /it is empty; each line must be a JSON object with id, flavor, size, wish/],
-    ['an array', '[]\n', /it must be an object/],
     ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x0a]), /not valid UTF-8/],
     ['a byte-order mark', `\ufeff${line({ id: 2 })}`, /byte-order mark/],
     ['a line that is too long', `${' '.repeat(17_000)}${line({ id: 2 })}`, /longer than the 16384 bytes/],
@@ -207,17 +205,6 @@ describe('cli import', () => {
     },
   );
 
-  it('fills the storage to its last place from stdin, and continues when there is more room', async () => {
-    const input = lines(2000);
-    const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
-    expect(full).toMatchObject(endedWith(1, /Line 1235 cannot be stored.*The first 1234 lines are stored/s));
-    expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
-    const environment = { COOKIES_CAPACITY: '2000' };
-    const again = await run(folder, ['import', 'cookies', '--resume'], { input, environment });
-    expect(again).toMatchObject(endedWith(0, 'Imported 766 cookies'));
-    expect((await run(folder, ['export', 'cookies'])).stdout).toBe(input);
-  });
-
   it('keeps the capacity of the service or of cli set when the shell has no COOKIES_CAPACITY', async () => {
     expect(await importFile(lines(1, 1), [], { COOKIES_CAPACITY: '3' })).toMatchObject({ code: 0 });
     expect(await importFile(lines(1, 2))).toMatchObject(endedWith(0, /^2 of 3 places are free/m));
@@ -314,23 +301,6 @@ describe('cli import', () => {
     expect(list).toMatchObject({ status: 200 });
     expect(list.headers.get('x-total-count')).toBe('1500');
     expect((await client.post(COOKIE)).body.id).toBe(2000);
-  });
-
-  it('continues after a last id of many digits', async () => {
-    expect(await importFile(`${lines(2)}{"lastId":1234567890123}\n`)).toMatchObject({ code: 0 });
-    expect(await run(folder, ['import', 'cookies', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
-    expect((await run(folder, ['export', 'cookies'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
-  });
-
-  it('unpacks input that arrives byte by byte', async () => {
-    const child = startCommand(folder, ['import', 'cookies']);
-    const outcome = outcomeOf(child);
-    for (const byte of gzipSync(lines(3))) {
-      child.stdin!.write(Buffer.from([byte]));
-      await sleep(1);
-    }
-    child.stdin!.end();
-    expect(await outcome).toMatchObject(endedWith(0, 'Imported 3 cookies.'));
   });
 
   it('runs once at a time: a second import of the resource is rejected or waits, and nothing is stored twice', async () => {

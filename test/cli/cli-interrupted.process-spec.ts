@@ -194,12 +194,4 @@ describe('a command that replaces a file', () => {
     expect(countsOf(killed, aside[0])).toEqual({ used: 5, count: 5 });
     expect(countsOf(killed)).toEqual({ count: 3, used: 3 });
   });
-
-  it('makes no files beside a backup in WAL mode, such as a copied database file', async () => {
-    inDatabase(folder, (database) => database.pragma('journal_mode = WAL'), 'backup.sqlite');
-    const [backup, filesBefore] = [readFileSync(at('backup.sqlite')), files()];
-    expect(await run(folder, RESTORE.args)).toMatchObject({ code: 0 });
-    expect(readFileSync(at('backup.sqlite')).equals(backup)).toBe(true);
-    expect(files().filter((name) => !name.includes('.before-'))).toEqual(filesBefore);
-  });
 });

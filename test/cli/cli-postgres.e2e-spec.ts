@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { lines, line, outcomeOf, run, startCommand } from '../support/command.js';
+import { lines, line, run } from '../support/command.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
@@ -32,31 +30,6 @@ describePostgres('the command line and PostgreSQL', () => {
       );
       return rows[0] as { used: number; count: number; epoch: string };
     });
-
-  it('moves all cookies from SQLite and back, with equal count and checksum', async () => {
-    const text = lines(2500) + line({ id: 70_000, wish: '\u{1f36a} "é\\\u007f\u2028' });
-    await run(folder, ['import', 'cookies'], { input: text, environment: CAPACITY });
-    const exported = await run(folder, ['export', 'cookies'], { environment: CAPACITY });
-    const imported = await onPostgres(['import', 'cookies'], exported.stdout);
-    const again = await onPostgres(['export', 'cookies']);
-    expect([exported.code, imported.code, again.code]).toEqual([0, 0, 0]);
-    expect(again.stdout).toBe(exported.stdout);
-    const [summary] = /2501 cookies, sha256 [0-9a-f]{64}/.exec(exported.stderr)!;
-    for (const { stderr } of [imported, again]) expect(stderr).toContain(summary);
-    expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
-  });
-
-  it('fails with a message where the server has no connection left', async () => {
-    const role = `full_${process.pid}`;
-    const full = new URL(url);
-    Object.assign(full, { username: role, password: 'p' });
-    await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' CONNECTION LIMIT 0`));
-    const environment = { DATABASE_URL: full.href, DATABASE_BUSY_TIMEOUT: '500' };
-    const child = startCommand(folder, ['migrate'], environment);
-    const outcome = await outcomeOf(child);
-    await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
-    expect(outcome).toMatchObject(endedWith(1, 'too many connections for role'));
-  });
 
   it('is checked by doctor, which reports a user who may not make the tables', async () => {
     const role = `reader_${process.pid}`;
@@ -94,32 +67,6 @@ describePostgres('the command line and PostgreSQL', () => {
     const { code, stdout } = await onPostgres(['doctor', '--fix']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
     expect(await stored()).toMatchObject({ used: 3, count: 3 });
-  });
-
-  it('continues after the last records of a killed import', async () => {
-    const text = lines(4000);
-    const child = startCommand(folder, ['import', 'cookies'], postgres);
-    const outcome = outcomeOf(child);
-    child.stdin!.on('error', () => {});
-    // The command gets the first half of the input and waits for more.
-    child.stdin!.write(text.slice(0, text.length / 2));
-    while (((await stored().catch(() => undefined))?.used ?? 0) === 0) await sleep(20);
-    child.kill('SIGKILL');
-    await outcome;
-    const { used } = await stored();
-    expect(used).toBeGreaterThan(0);
-    expect(used).toBeLessThan(4000);
-    expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 1 });
-    expect(await onPostgres(['import', 'cookies', '--resume'], text)).toMatchObject({ code: 0 });
-    expect(await stored()).toMatchObject({ used: 4000, count: 4000 });
-  });
-
-  it('stores nothing of an atomic import with an id that exists already', async () => {
-    await onPostgres(['import', 'cookies'], line({ id: 3 }));
-    const file = `${folder}/lines.ndjson`;
-    writeFileSync(file, lines(3));
-    expect(await onPostgres(['import', 'cookies', '--atomic', file])).toMatchObject(endedWith(1, 'Line 3 is wrong'));
-    expect(await stored()).toMatchObject({ used: 1, count: 1 });
   });
 
   it.each([

@@ -265,15 +265,11 @@ describe('the data layer, used by a module without special code for it', () => {
       Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
       try {
         await dataSource.query('INSERT INTO notes (name) VALUES (after(0, ?))', ['quick']);
-        await dataSource.query(`INSERT INTO notes (name) VALUES (after(250, ?))${', (?)'.repeat(999)}`, [
-          'personal',
-          ...Array.from({ length: 999 }, (_, index) => `note ${index}`),
-        ]);
+        await dataSource.query('INSERT INTO notes (name) VALUES (after(250, ?))', ['personal']);
       } finally {
         Logger.overrideLogger(false);
       }
-      const slow =
-        /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)[, (?)]{0,1000}$/;
+      const slow = /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)$/;
       expect(warnings).toEqual([expect.stringMatching(slow)]);
     });
 
@@ -495,12 +491,6 @@ describe('the data layer, used by a module without special code for it', () => {
     };
 
     it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
-      [
-        'one row after the other',
-        async (manager) => {
-          for (let row = 0; row < 20; row++) await manager.insert(Note, { name: LONG + row });
-        },
-      ],
       // SQLite itself undoes only such a statement, not the transaction (sqlite3VdbeHalt of its vdbeaux.c).
       ['many rows at once, whose failure is swallowed', (manager) => errorOf(manager.insert(Note, MANY))],
       [
@@ -525,22 +515,6 @@ describe('the data layer, used by a module without special code for it', () => {
       await dataSource.transaction((manager) => manager.insert(Note, { name: LONG }));
       await dataSource.getRepository(Note).save({ name: 'and next' });
       expect(committedNames(file)).toEqual(new Set([TAKEN, LONG, 'and next']));
-    });
-
-    it('reports a single statement as failed, and writes again when there is space', async () => {
-      await open();
-      await setRoom(0);
-      const failures: (Error | undefined)[] = [];
-      for (let row = 0; row < 5; row++) {
-        failures.push(await errorOf(dataSource.query(INSERT_NOTE, [LONG + row])));
-        failures.push(await errorOf(dataSource.getRepository(Note).save({ name: `${row}${LONG}` })));
-      }
-      expect(failures.filter((error) => error instanceof DiskFullError).length).toBeGreaterThan(5);
-      const kept = committedNames(file).size;
-      expect(kept).toBe(1 + failures.filter((error) => error === undefined).length);
-      await setRoom(undefined);
-      await dataSource.getRepository(Note).save({ name: 'next' });
-      expect(committedNames(file).size).toBe(kept + 1);
     });
   });
 

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import {
-  chmodSync,
   closeSync,
   copyFileSync,
   mkdirSync,
@@ -12,16 +10,12 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
-import { projectModule } from '../support/faults/preloaded.js';
-import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let folder: string;
@@ -33,14 +27,12 @@ beforeAll(() => Logger.overrideLogger(false));
 
 beforeEach(() => {
   folder = temporaryFolder();
-  chmodSync(folder, 0o755);
   file = join(folder, 'cookies.sqlite');
   services = [];
 });
 
 afterEach(async () => {
   await Promise.all(services.map((service) => service.stop()));
-  chmodSync(folder, 0o755);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -50,20 +42,6 @@ async function started(environment: Environment = {}): Promise<Service> {
   services.push(service);
   return service;
 }
-
-const asOrdinaryUser = canRunAsOrdinaryUser() ? it : it.skip;
-
-/** Opens each path of `PATHS` as the service does, and prints the errors. */
-const OPENS_PATHS = `
-  import { loadConfig } from '${projectModule('dist/src/config/config.js')}';
-  import { createDataSource } from '${projectModule('dist/src/database/data-source.js')}';
-  const { PATHS, JWT_SECRET } = process.env;
-  const errors = [];
-  for (const path of JSON.parse(PATHS)) {
-    const dataSource = await createDataSource(loadConfig({ DATABASE_URL: 'sqlite:' + path, JWT_SECRET }));
-    await dataSource.initialize().then(() => errors.push('none'), (error) => errors.push(String(error)));
-  }
-  console.log(JSON.stringify(errors));`;
 
 const makeDatabase = (): void => {
   const database = openDatabase(file);
@@ -119,40 +97,6 @@ describe('a database file that cannot be used stops the start', () => {
     } finally {
       other.close();
     }
-  });
-
-  asOrdinaryUser(
-    'when it is read-only, or its folder may not be written, or is missing and may not be made',
-    async () => {
-      makeDatabase();
-      chmodSync(file, 0o444);
-      chmodSync(folder, 0o555);
-      const faults: [path: string, fault: RegExp][] = [
-        [file, /permission denied.*with mode 444/],
-        [join(folder, 'new.sqlite'), /cannot be opened.*may write there/],
-        [join(folder, 'missing/cookies.sqlite'), /permission denied|may write there/],
-      ];
-      const { JWT_SECRET } = environmentIn(folder);
-      const env = { PATHS: JSON.stringify(faults.map(([path]) => path)), JWT_SECRET };
-      const args = ['--input-type=module', '-e', OPENS_PATHS];
-      const { stdout } = await promisify(execFile)(process.execPath, args, { ...ORDINARY_USER, cwd: folder, env });
-      const messages = JSON.parse(stdout) as string[];
-      for (const [index, [path, fault]] of faults.entries()) {
-        expect(messages[index]).toMatch(/^DatabaseStartError: /);
-        expect(messages[index]).toContain(path);
-        expect(messages[index]).toMatch(fault);
-      }
-    },
-  );
-
-  it('but not when its lock is released in time', async () => {
-    makeDatabase();
-    const other = openDatabase(file);
-    other.exec('BEGIN EXCLUSIVE');
-    const starting = started();
-    await sleep(500);
-    other.close();
-    expect((await (await Client.of(await starting)).post(COOKIE)).status).toBe(201);
   });
 });
 

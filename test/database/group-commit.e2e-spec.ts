@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
@@ -9,8 +9,6 @@ import { DiskFullError, OutcomeUnknownError } from '../../src/database/errors.js
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../../src/database/engine.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
-
-const TRANSACTION_TIMEOUT = 500;
 
 /** The outcomes of concurrent writes. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
@@ -22,8 +20,7 @@ describe('writes that wait together', () => {
 
   beforeEach(async () => {
     folder = temporaryFolder();
-    const environment = { DATABASE_TRANSACTION_TIMEOUT: String(TRANSACTION_TIMEOUT) };
-    dataSource = await createDataSource(loadConfig(environmentIn(folder, environment)));
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)));
     await dataSource.initialize();
     await dataSource.query('CREATE TABLE notes (name TEXT UNIQUE)');
   });
@@ -127,18 +124,6 @@ describe('writes that wait together', () => {
       const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : undefined));
       expect(errors.map((error) => error?.name)).toEqual(Array(4).fill(OutcomeUnknownError.name));
     });
-  });
-
-  it('are stored before and after a transaction that hangs and is rolled back', async () => {
-    const before = insert('before');
-    const hanging = dataSource.transaction(async (manager) => {
-      await manager.query("INSERT INTO notes VALUES ('hanging')");
-      await sleep(TRANSACTION_TIMEOUT + 100);
-      await manager.query("INSERT INTO notes VALUES ('too late')");
-    });
-    const after = insert('after');
-    expect(await outcomes([before, hanging, after])).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(await names()).toEqual(['after', 'before']);
   });
 
   it.each([

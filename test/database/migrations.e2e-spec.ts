@@ -14,7 +14,6 @@ import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MIGRATION = 'CreateCookiesAndStorage1790000000000';
@@ -222,8 +221,6 @@ describe('migrations', () => {
         [INSERT, ['vanilla', 'tiny', 'w', 1], 'cookies_size'],
         [INSERT, ['vanilla', 'small', '', 1], 'cookies_wish'],
         [INSERT, ['vanilla', 'small', '🍪'.repeat(256), 1], 'cookies_wish'],
-        [INSERT, [null, 'small', 'w', 1], NOT_NULL],
-        [INSERT, ['vanilla', null, 'w', 1], NOT_NULL],
         [INSERT, ['vanilla', 'small', null, 1], NOT_NULL],
         [INSERT, ['vanilla', 'small', 'w', null], NOT_NULL],
         ["UPDATE storage SET used = $1 WHERE resource = 'cookies'", [-1], 'storage_used'],
@@ -238,43 +235,6 @@ describe('migrations', () => {
       }
       await asOtherWriter(folder, INSERT, ['vanilla', 'small', '🍪'.repeat(255), 1]);
     });
-  });
-
-  it('make ids that are never given twice, not even after a restart', async () => {
-    const start = () => startService({ DATABASE_URL: databaseUrlFor(folder) });
-    let service = await start();
-    try {
-      let client = await Client.of(service);
-      for (const id of [1, 2, 3]) expect((await client.post(COOKIE)).body.id).toBe(id);
-      expect((await client.request('DELETE', '/cookies/3')).status).toBe(204);
-      expect((await client.post(COOKIE)).body.id).toBe(4);
-      for (const id of [1, 2, 4]) await client.request('DELETE', `/cookies/${id}`);
-      await service.stop();
-      service = await start();
-      client = await Client.of(service);
-      expect((await client.get('/cookies')).body).toEqual([]);
-      expect((await client.post(COOKIE)).body.id).toBe(5);
-    } finally {
-      await service.stop();
-    }
-  });
-
-  const onSqlite = engineInUse() === 'sqlite' ? it : it.skip;
-
-  // On PostgreSQL the server holds the lock, whether its clients share a process or not.
-  onSqlite('run in exactly one of two processes that start together on a fresh file', async () => {
-    const starts = await Promise.allSettled([1, 2].map(() => ServiceProcess.start(folder)));
-    const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
-    try {
-      expect(starts.filter(({ status }) => status === 'rejected')).toEqual([]);
-      expect(services.filter(({ output }) => output.includes(`Ran the migrations ${MIGRATION}`))).toHaveLength(1);
-      const statuses = await Promise.all(
-        services.map(async (service) => (await (await Client.of(service)).post(COOKIE)).status),
-      );
-      expect(statuses).toEqual(services.map(() => 201));
-    } finally {
-      await Promise.all(services.map((service) => service.end()));
-    }
   });
 
   describe('stop a start', () => {

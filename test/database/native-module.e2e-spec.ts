@@ -42,14 +42,7 @@ describe('the native module of SQLite', () => {
       return { status, output: stdout + stderr };
     };
 
-    const NO_PACKAGE = /better-sqlite3 does not load on Node [0-9.]+ \(Cannot find module .*\): run npm ci/;
     const NO_BINARY = /better-sqlite3 does not load on Node [0-9.]+ \(.+\): run npm ci/;
-
-    it('the file cannot be opened, and the error has the remedy', () => {
-      const program = `(await import('./dist/src/database/sqlite/better-sqlite3.js')).openDatabase(':memory:')`;
-      const { status, output } = run('--input-type=module', '-e', program);
-      expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(NO_PACKAGE) });
-    });
 
     it('a start ends with both versions, without a stack, when it was built for another version of Node', () => {
       // The message of dlopen for a module built for another version of Node, because no such module is available.

@@ -109,7 +109,6 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(acknowledged.filter((name) => !names.has(name))).toEqual([]);
     expect([...names].filter((name) => name.startsWith('leaked'))).toEqual([]);
     expect(warnings.filter((line) => line.includes('released inside an open transaction'))).toHaveLength(LEAKS);
-    console.info(`${acknowledged.length} writes acknowledged beside ${LEAKS} open transactions`);
   });
 
   it('is not needed for BEGIN through dataSource.query, which is rejected before anything is sent', async () => {

@@ -65,7 +65,6 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
     await using service = await startService({ DATABASE_URL: url });
     const statuses = await requestUntil(AbortSignal.timeout(1500), service, 60);
     const rejected = rejections();
-    console.info('12 slots, 60 clients:', Object.fromEntries(statuses), 'connections rejected:', rejected);
     expect([...statuses.keys()].filter((status) => !/ 20[01]$/.test(status))).toEqual([]);
     expect(rejected).toBeGreaterThan(0);
     expect(rejected).toBeLessThan(40);
@@ -171,7 +170,6 @@ describePostgres('a server that is frozen', () => {
       Array.from({ length: 1000 }, () => [cookies.create(COOKIE), cookies.get(1)]).flat(),
     );
     const longest = performance.now() - began;
-    console.info('2000 requests at a frozen server, the longest:', Math.round(longest), 'ms');
     expect(outcomes.every((one) => one.status === 'rejected' && one.reason instanceof DatabaseUnavailableError)).toBe(
       true,
     );
@@ -215,7 +213,6 @@ describePostgres('hosts of which some never respond', () => {
     const url = await freshDatabase();
     const hosts = [...silent.map(address), new URL(url).host].join(',');
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${hosts}`), '6000');
-    console.info('three silent hosts, then a good one:', Math.round(milliseconds), 'ms');
     expect(outcome).toBe('started');
     expect(milliseconds).toBeLessThan(6000);
   });
@@ -223,7 +220,6 @@ describePostgres('hosts of which some never respond', () => {
   it('fail within one DATABASE_BUSY_TIMEOUT if none responds', async () => {
     const url = await freshDatabase();
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${silent.map(address).join(',')}`), '900');
-    console.info('three silent hosts:', Math.round(milliseconds), 'ms');
     expect(outcome).toMatch(/does not respond in time/);
     // One time-out for each host would take 2700 ms.
     expect(milliseconds).toBeLessThan(2700);

@@ -8,7 +8,6 @@ import { until } from '../support/until.js';
 export interface Run {
   /** Number of faults on one database. */
   readonly times: number;
-  readonly progress?: (text: string) => void;
   /** Duration of each attack of hostile clients, and of the faults of two services on one file. */
   readonly seconds?: number;
   /** Names of the attacks; default: all. */
@@ -81,11 +80,9 @@ export async function whileLoaded(
   }
 }
 
-/** @returns the milliseconds until `count` more writes were acknowledged */
-export async function untilWritten(ledger: Ledger, count: number): Promise<number> {
-  const began = performance.now();
+/** Waits until `count` more writes were acknowledged. */
+export async function untilWritten(ledger: Ledger, count: number): Promise<void> {
   await untilAnswered(ledger, / 2\d\d$/, count);
-  return performance.now() - began;
 }
 
 /** Waits for `count` more answers of a kind, or until another condition holds. */

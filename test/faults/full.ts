@@ -52,7 +52,7 @@ async function writeThroughFull(
   service: { readonly url: string },
   ledger: Ledger,
   space: Space,
-  { times, progress }: Run,
+  { times }: Run,
 ): Promise<void> {
   const client = await Client.of(service);
   await whileWriting(service, ledger, async () => {
@@ -66,9 +66,6 @@ async function writeThroughFull(
       if (last !== undefined) assert.ok([200, 404].includes((await client.get(`/cookies/${last[1]}`)).status));
       space.giveBack();
       await untilAnswered(ledger, /^POST 201$/, 50);
-      progress?.(
-        `full ${time}/${times}: ${ledger.answered(/^POST 507$/)} of ${ledger.answered(/^POST/)} POSTs refused`,
-      );
     }
   });
   const surprises = [...ledger.answers.keys()].filter((answer) => !EXPECTED.includes(answer));

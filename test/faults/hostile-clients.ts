@@ -9,7 +9,7 @@ import { token } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { type Attack, ATTACKS } from './attacks.js';
 import type { Orders } from './attackers.js';
-import { type Fault, type Run, Site } from './fault.js';
+import { type Fault, Site } from './fault.js';
 import { type Experience, GoodClient } from './good-client.js';
 import { type AttackResult, brokenBounds, lineOf } from './hostile-bounds.js';
 import { memoryLimit } from './memory-limit.js';
@@ -27,12 +27,12 @@ const RECOVERY_SECONDS = 60;
  * Each attack on a new service with the memory of a small container: fifty clients attack, and a good client from
  * another address must not notice.
  */
-export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], progress, report }) => {
+export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], report }) => {
   const chosen = ATTACKS.filter(({ name }) => attacks.length === 0 || attacks.includes(name));
   if (chosen.length === 0) throw new Error(`The attacks are ${ATTACKS.map(({ name }) => name).join(', ')}`);
   const results: AttackResult[] = [];
   for (const attack of chosen) {
-    const result = await Site.use((site) => suffer(site, attack, seconds, progress));
+    const result = await Site.use((site) => suffer(site, attack, seconds));
     results.push(result);
     report?.(lineOf(result));
   }
@@ -41,14 +41,13 @@ export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], p
   return { attacks: results.length, seconds };
 };
 
-async function suffer(site: Site, attack: Attack, seconds: number, progress: Run['progress']): Promise<AttackResult> {
+async function suffer(site: Site, attack: Attack, seconds: number): Promise<AttackResult> {
   if (attack.records !== undefined) {
     await (await site.start()).end();
     storePastTheService(site.folder, attack.records, attack.wish);
   }
   const limit = memoryLimit(CONTAINER_MEGABYTES);
   const service = await site.start({ DOCS: 'true', ...attack.environment, ...limit.environment }, limit.options);
-  progress?.(`${attack.name}: ${limit.how}`);
   const watch = new Watch(
     service,
     attack,

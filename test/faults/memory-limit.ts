@@ -7,7 +7,6 @@ const CGROUPS = '/sys/fs/cgroup';
 
 /** Limits the memory of a process, as a container does. */
 export interface MemoryLimit {
-  readonly how: string;
   readonly options: SpawnOptions;
   readonly environment: Environment;
   /** Call it when the process has ended. */
@@ -26,9 +25,8 @@ export function memoryLimit(megabytes: number): MemoryLimit {
   const bytes = String(megabytes * 1024 * 1024);
   const name = `cookies-${process.pid}-${Date.now()}`;
   return (
-    controlGroup(join(CGROUPS, 'memory', name), 'memory.limit_in_bytes', bytes, `cgroup v1, ${megabytes} MB`) ??
-    controlGroup(join(CGROUPS, name), 'memory.max', bytes, `cgroup v2, ${megabytes} MB`) ?? {
-      how: `--max-old-space-size only; the memory of ${megabytes} MB is checked, not enforced`,
+    controlGroup(join(CGROUPS, 'memory', name), 'memory.limit_in_bytes', bytes) ??
+    controlGroup(join(CGROUPS, name), 'memory.max', bytes) ?? {
       options: {},
       environment: { NODE_OPTIONS: `--max-old-space-size=${Math.round(megabytes * 0.75)}` },
       remove: () => {},
@@ -36,7 +34,7 @@ export function memoryLimit(megabytes: number): MemoryLimit {
   );
 }
 
-function controlGroup(folder: string, setting: string, bytes: string, how: string): MemoryLimit | undefined {
+function controlGroup(folder: string, setting: string, bytes: string): MemoryLimit | undefined {
   try {
     mkdirSync(folder);
   } catch {
@@ -52,7 +50,7 @@ function controlGroup(folder: string, setting: string, bytes: string, how: strin
   }
   // Joins the group before Node starts, because Node reads the limit then.
   const through = ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(folder, 'cgroup.procs')];
-  return { how, options: { through }, environment: IMAGE_ENVIRONMENT, remove: () => removeGroup(folder) };
+  return { options: { through }, environment: IMAGE_ENVIRONMENT, remove: () => removeGroup(folder) };
 }
 
 /** The kernel needs a moment to notice that the group is empty. A group that is left costs nothing. */

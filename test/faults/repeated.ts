@@ -86,14 +86,12 @@ class Repetitions {
 
   /** Kills one replica after the other, each while POSTs are in flight. */
   private async killSome(): Promise<void> {
-    const { times, progress } = this.run;
-    for (let time = 1; time <= times; time++) {
+    for (let time = 1; time <= this.run.times; time++) {
       await this.untilResponses(() => this.responded >= this.dueAt(time));
       const number = time % 2;
       await this.replicas[number]!.service.end('SIGKILL');
       this.replicas[number] = await this.start();
       this.kills = time;
-      progress?.(`repeated: killed ${time}/${times} after ${this.responded} of ${REQUESTS} POSTs`);
     }
   }
 

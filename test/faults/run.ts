@@ -5,10 +5,10 @@
  *   npm run faults -- killed disk-full     some of them
  *   npm run faults -- killed --times 200
  *   npm run faults -- two-services --seconds 600
- *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,docs-reset
+ *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,idle-connections
  *   npm run faults -- year-cluster --picture docs/dashboard.svg
  *
- * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
+ * The counts go to stdout, one line for each fault; ends with 1 when a check fails.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -110,7 +110,6 @@ for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
     picture: values.picture,
     seconds: values.seconds === undefined ? undefined : Number(values.seconds),
     attacks: values.attacks?.split(','),
-    progress: (text: string) => console.error(text),
     report: (text: string) => console.log(text),
   };
   try {

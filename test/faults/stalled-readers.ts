@@ -29,7 +29,7 @@ const LARGEST_WAL_LEFT = 16;
  * Clients request a long list and read nothing of it, again and again. Others write and list and must not notice. When
  * the readers are gone, their resources must be free.
  */
-export const stalledReaders: Fault = ({ times, progress }) =>
+export const stalledReaders: Fault = ({ times }) =>
   Site.use(async (site) => {
     await (await site.start()).end();
     storePastTheService(site.folder, RECORDS);
@@ -56,9 +56,6 @@ export const stalledReaders: Fault = ({ times, progress }) =>
           worst.wal = Math.max(worst.wal, wal);
           const written = ledger.answered(/ 2\d\d$/) - before;
           assert.ok(written > 0, `no write was answered in second ${second}`);
-          progress?.(
-            `stalled readers ${time}/${times}, second ${second}: ${written} writes, list ${status}, ${memory.toFixed(1)} MB of memory, ${wal.toFixed(1)} MB of WAL`,
-          );
         }
         for (const reader of readers) reader.leave();
         await sleep(5000);

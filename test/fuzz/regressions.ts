@@ -106,29 +106,20 @@ export function regressions({ both }: Tokens): Regression[] {
       [413, 400],
     ),
     single('POST with Transfer-Encoding gzip is 501', raw(`${postLine}Transfer-Encoding: gzip\r\n\r\n`), [501]),
-    single(
-      'POST with Transfer-Encoding gzip, chunked is 501',
-      raw(`${postLine}Transfer-Encoding: gzip, chunked\r\n\r\n${chunks}`),
-      [501],
-    ),
+
     sequence(
       'chunked HTTP/1.0 closes the connection, so that nothing behind it is taken for a request',
       [raw(`${keptAlive}Transfer-Encoding: chunked\r\n\r\n${chunks}`), raw(`${getLine}Host: cookies\r\n\r\n`)],
       [[400], [401], [411], [501]],
     ),
-    single(
-      'SOURCE of another protocol is 505 or 400',
-      raw('SOURCE /x ICE/1.0\r\nHost: cookies\r\nX-Request-Id: ID\r\n\r\n'),
-      [505, 400],
-    ),
-    ...['HTTP/2.0', 'RTSP/1.0', 'HTTP/3.0'].map((version) =>
+    ...['HTTP/2.0', 'RTSP/1.0'].map((version) =>
       single(
         `GET with ${version} is 505 or 400`,
         raw(`${getLine.replace('HTTP/1.1', version)}Host: cookies\r\n\r\n`),
         [505, 400],
       ),
     ),
-    ...['a b', '[::1', 'user@cookies', 'cookies/1', 'cookies:port', 'a\r\nHost: b', '\xff'].map((host) =>
+    ...['a b', '[::1', 'user@cookies', '\xff'].map((host) =>
       single(`GET with the Host ${JSON.stringify(host)} is 400`, raw(`${getLine}Host: ${host}\r\n\r\n`), [400]),
     ),
     single(
@@ -143,9 +134,7 @@ export function regressions({ both }: Tokens): Regression[] {
       ),
       [431],
     ),
-    ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'].map((method) =>
-      single(`${method} /cookies/ is 404 like any unknown path`, valid(method, '/cookies/', [404], [CLOSE]), [404]),
-    ),
+    single('TRACE /cookies/ is 404 like any unknown path', valid('TRACE', '/cookies/', [404], [CLOSE]), [404]),
     sequence(
       'GET with an Upgrade, which is ignored, is the last of its connection, though another like it follows',
       [upgrade('GET'), upgrade('GET')],

@@ -20,17 +20,15 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '100000' },
     only: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },
-    clients: { type: 'string', default: '24' },
   },
 });
 
 const isNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
 const parts = PARTS.filter((part) => values.only === undefined || values.only === part);
 const engines = ['sqlite', 'postgres'];
-const numbers = [values.seed, values.requests, values.clients];
-if (!numbers.every(isNumber) || parts.length === 0 || !engines.includes(values.engine)) {
+if (![values.seed, values.requests].every(isNumber) || parts.length === 0 || !engines.includes(values.engine)) {
   console.error(
-    'npm run fuzz -- [--seed <number>] [--requests <number>] [--only raw|model] [--engine sqlite|postgres] [--clients <number>]',
+    'npm run fuzz -- [--seed <number>] [--requests <number>] [--only raw|model] [--engine sqlite|postgres]',
   );
   process.exit(2);
 }
@@ -44,7 +42,7 @@ try {
   const passed = await fuzz({
     seed: Number(values.seed),
     requests: Number(values.requests),
-    clients: Number(values.clients),
+    clients: 24,
     parts,
     server,
     progress: (text) => console.error(text),

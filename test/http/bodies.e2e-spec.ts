@@ -162,18 +162,12 @@ describe('a route with @AcceptsBody', () => {
   const LONG = ['title', 'x'.repeat(101)] as const;
   it.each<[what: string, body: Buffer, status: number, errorCode: string, pointer: string | undefined]>([
     ['an invalid field', form([LONG, FILE]), 400, 'INVALID_REQUEST', '/title'],
-    ['a missing field', form([FILE]), 400, 'INVALID_REQUEST', '/title'],
     ['an unknown field', form([TITLE, ['other', 'x'], FILE]), 400, 'INVALID_REQUEST', '/other'],
     ['a name with a slash after the file', form([TITLE, FILE, ['a/b', 'x']]), 400, 'INVALID_REQUEST', '/a~1b'],
-    ['a field with the name __proto__', form([TITLE, ['__proto__', 'x'], FILE]), 400, 'INVALID_REQUEST', '/__proto__'],
     ['a field that is sent twice', form([TITLE, TITLE, FILE]), 400, 'INVALID_REQUEST', '/title'],
-    ['a field after the file', form([TITLE, FILE, ['other', 'x']]), 400, 'INVALID_REQUEST', '/other'],
-    ['two files', form([TITLE, FILE, FILE]), 400, 'INVALID_REQUEST', '/file'],
     ['a file with another name', form([TITLE, ['photo', Buffer.from('x')]]), 400, 'INVALID_REQUEST', '/photo'],
     ['no file', form([TITLE]), 400, 'INVALID_REQUEST', '/file'],
     ['no last boundary', form([TITLE, FILE], false), 400, 'MALFORMED_FORM', undefined],
-    ['another boundary', Buffer.from('--y\r\n\r\n'), 400, 'MALFORMED_FORM', undefined],
-    ['fields of more than 16 KiB', form([['title', 'x'.repeat(17_000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
     ['fields of 9 000 umlauts', form([['title', 'ü'.repeat(9000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
     ['a field in latin1', form([['title', Buffer.from('ü', 'latin1')], FILE]), 400, 'INVALID_REQUEST', '/title'],
   ])('rejects a form with %s, and keeps no file', async (_what, body, status, errorCode, pointer) => {
@@ -193,7 +187,6 @@ describe('a route with @AcceptsBody', () => {
   it.each([
     ['/photos', 'application/json', 'multipart/form-data'],
     ['/photos/thumbnails', 'image/gif', 'image/png, image/jpeg'],
-    ['/photos/titles', FORM, 'application/json'],
     ['/bodies/plain', 'image/png', 'application/json'],
   ])('POST %s with %s returns 415 with its own types in Accept', async (path, type, accepted) => {
     const answer = await post(path, type, '{}');
@@ -213,7 +206,9 @@ describe('a route with @AcceptsBody', () => {
       const send = (length: number, as: string) =>
         answerTo(open(path, { 'content-type': type, 'content-length': length, authorization: as }));
       expectError(await send(4096 * MiB, ''), 413, 'PAYLOAD_TOO_LARGE');
-      expectError(await send(1000, ''), 401, 'UNAUTHENTICATED');
+      const rejected = await send(1000, '');
+      expectError(rejected, 401, 'UNAUTHENTICATED');
+      expect(rejected.headers.get('connection')).toBe('close');
       expectError(await send(1000, reader), 403, 'INSUFFICIENT_SCOPE');
     },
   );
@@ -348,11 +343,6 @@ it.each<[what: string, controller: Type, message: RegExp]>([
   ['a Buffer without @AcceptsBody', taking(Buffer), /Takes\.take: @AcceptsBody\(\{ type \}\) and a Buffer or Readable/],
   ['an Upload without it', taking(Upload), /Takes\.take: .* and an Upload need each other/],
   ['a form as a DTO', taking(PhotoDto, { accepts: { type: MULTIPART, limit: 1 } }), /and an Upload need each other/],
-  [
-    'a form or an image',
-    taking(Upload, { accepts: { type: [MULTIPART, 'x/y'], limit: 1 } }),
-    /cannot have other types/,
-  ],
   ['17 MiB in memory', taking(Buffer, { accepts: IN_MEMORY }), /must be at most 16777216, or take a Readable/],
 ])('the start fails for %s', async (_what, controller, message) => {
   @Module({ controllers: [controller] })

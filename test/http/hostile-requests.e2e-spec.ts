@@ -1,7 +1,5 @@
-import { until } from '../support/until.js';
 import { regressions } from '../fuzz/regressions.js';
-import { messageBytes, type Tokens } from '../fuzz/message.js';
-import { untilMetric } from '../support/metrics.js';
+import type { Tokens } from '../fuzz/message.js';
 import { temporaryFolder } from '../support/service.js';
 import { play, type Script } from '../fuzz/script.js';
 import { type ServiceUnderTest, startUnderTest } from '../fuzz/service-under-test.js';
@@ -57,33 +55,5 @@ describe('a client that disconnects', () => {
       await play({ ...script([connect], 'reset'), resetAfter: time % 8 }, service.url);
     }
     await expectAlive();
-  });
-
-  it('after POST behind responses that it does not read leaves one request line for each stored record', async () => {
-    const authorization = `Authorization: Bearer ${service.tokens.both}`;
-    const before = (await service.changes.after(0)).at(-1)?.serial ?? 0;
-    for (let time = 0; time < MANY; time++) {
-      const documents = Array.from({ length: 10 }, (_, index) => {
-        const id = `unread${time}.${index}`;
-        return { id, method: 'GET', bytes: messageBytes({ id, method: 'GET', target: '/openapi.json' }) };
-      });
-      const id = `unread${time}.post`;
-      const body = `{"flavor":"vanilla","size":"small","wish":"of ${id}"}`;
-      const headers = [authorization, 'Content-Type: application/json'];
-      const post = {
-        id,
-        method: 'POST',
-        bytes: messageBytes({ id, method: 'POST', target: '/cookies', headers, body }),
-      };
-      await play({ ...script([...documents, post], 'reset'), resetAfter: 5 + (time % 20) }, service.url);
-    }
-    await untilMetric(service.process, 'http_requests_in_flight', 0);
-    const stored = (await service.changes.after(before)).map(({ wish }) => wish.replace('of ', ''));
-    await until(
-      () => stored.every((id) => service.log.of(id).length > 0),
-      `a line for each of ${stored.length} records`,
-    );
-    await service.log.settle();
-    expect(stored.filter((id) => service.log.of(id).length !== 1)).toEqual([]);
   });
 });

@@ -32,7 +32,7 @@ const SENT = 16 * 1024 * 1024;
 @Injectable()
 class Rejecting implements NestMiddleware {
   async use({ url = '' }: { url?: string }, _response: unknown, next: () => void): Promise<void> {
-    if (url.includes('late')) await Promise.resolve();
+    await Promise.resolve();
     if (url.includes('reject')) throw new BadRequestException('No jars today');
     next();
   }
@@ -171,14 +171,11 @@ describe('routes of a module beside the resource kit', () => {
     await expect(response).rejects.toMatchObject({ statusCode: 400, message: 'No jars today' });
   });
 
-  it.each(['/jars/7?reject', '/jars/7?reject=late'])(
-    'return the error that middleware throws, for GET %s',
-    async (path) => {
-      const answer = await client.get(path);
-      expectError(answer, 400, 'BAD_REQUEST');
-      expect(answer.body.message).toBe('No jars today');
-    },
-  );
+  it('return the error that middleware throws', async () => {
+    const answer = await client.get('/jars/7?reject');
+    expectError(answer, 400, 'BAD_REQUEST');
+    expect(answer.body.message).toBe('No jars today');
+  });
 
   it('may have a decorator that replaces the method', async () => {
     expect((await client.get('/wrapped?size=3')).body).toEqual({ size: '3' });

@@ -69,20 +69,15 @@ describe('a request that only a socket can send', () => {
     ['400 BAD_REQUEST', 'the hello of TLS', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc])],
     ['400 BAD_REQUEST', 'the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
     ['400 BAD_REQUEST', 'an unknown method', get('BREW /cookies HTTP/1.1')],
-    ['400 BAD_REQUEST', 'a blank in the path', get('GET /cookies /1 HTTP/1.1')],
     ['505 HTTP_VERSION_NOT_SUPPORTED', 'another version', get('GET /cookies HTTP/3.1')],
     ['400 BAD_REQUEST', 'no Host', request(['GET /cookies HTTP/1.1', CLOSE, bearer])],
-    ['400 BAD_REQUEST', 'no Host and no token', request(['GET /cookies HTTP/1.1', CLOSE])],
     ['400 BAD_REQUEST', 'two Hosts (RFC 9112 section 3.2)', get('GET /cookies HTTP/1.1', 'Host: elsewhere.example')],
-    ['400 BAD_REQUEST', 'a header without a colon', get('GET /cookies HTTP/1.1', 'nonsense')],
     ['400 BAD_REQUEST', 'a header with a control character', get('GET /cookies HTTP/1.1', 'X-A: a\0b')],
     ['400 INVALID_REQUEST', 'a dot in percent-encoding for an id', get('GET /cookies/%2E HTTP/1.1')],
     ['400 BAD_REQUEST', 'broken percent-encoding without a token', withoutToken('GET /%zz HTTP/1.1')],
     [`431 ${TOO_LARGE}`, 'an oversized header', get('GET /cookies HTTP/1.1', `X-A: ${LONG}`)],
-    [`431 ${TOO_LARGE}`, 'an oversized target', get(`GET /cookies/${LONG} HTTP/1.1`)],
     ['404 NOT_FOUND', 'OPTIONS *', withoutToken('OPTIONS * HTTP/1.1')],
     ['404 NOT_FOUND', 'a path that goes up', get('GET /cookies/../cookies HTTP/1.1')],
-    ['401 UNAUTHENTICATED', 'a whole URL without a token', withoutToken('GET http://localhost/cookies HTTP/1.1')],
     ['400 INVALID_REQUEST', 'a whole URL with a bad query', get('GET http://localhost/cookies?limit=0 HTTP/1.1')],
     ['405 METHOD_NOT_ALLOWED', 'TRACE', withoutToken('TRACE /cookies HTTP/1.1')],
     ['405 METHOD_NOT_ALLOWED', 'CONNECT', withoutToken('CONNECT localhost:443 HTTP/1.1')],
@@ -93,11 +88,6 @@ describe('a request that only a socket can send', () => {
       post([`Content-Length: ${LIMIT + 1}`], body.padEnd(LIMIT + 1)),
     ],
     ['413 PAYLOAD_TOO_LARGE', 'chunks over the limit', post([CHUNKED], chunks(LONG.slice(0, 9000), LONG))],
-    [
-      '401 UNAUTHENTICATED',
-      'chunks over the limit without a token',
-      request([POST, HOST, CLOSE, JSON_TYPE, CHUNKED], chunks(LONG)),
-    ],
     ['413 PAYLOAD_TOO_LARGE', 'a long extension of a chunk', post([CHUNKED], `1;${LONG}\r\n{\r\n0\r\n\r\n`)],
     ['400 BAD_REQUEST', 'a length that is no number', post(['Content-Length: ten'], body)],
     ['400 BAD_REQUEST', 'two lengths', post([`Content-Length: ${body.length}`, 'Content-Length: 3'], body)],
@@ -106,13 +96,11 @@ describe('a request that only a socket can send', () => {
       'a length beside chunks, as smugglers send it',
       post(['Content-Length: 3', CHUNKED], chunks(body)),
     ],
-    ['400 BAD_REQUEST', 'a coding after chunked', post([`${CHUNKED}, identity`], chunks(body))],
     [
       '415 UNSUPPORTED_MEDIA_TYPE',
       'a body without a type',
       request([POST, HOST, CLOSE, bearer, `Content-Length: ${body.length}`], body),
     ],
-    ['400 MALFORMED_JSON', 'no chunk but the last', post([CHUNKED], chunks())],
   ])('gets %s: %s', async (error, _what, bytes) => {
     const [status, errorCode] = error.split(' ') as [string, string];
     const answer = await unchanged(() => exchangeOne(service, bytes));
@@ -125,9 +113,7 @@ describe('a request that only a socket can send', () => {
 
   it.each<[status: number, what: string, bytes: Buffer]>([
     [400, 'no Host', request(['GET /cookies HTTP/1.1', CLOSE, ID])],
-    [404, 'OPTIONS *', withoutToken('OPTIONS * HTTP/1.1', ID)],
     [400, 'broken percent-encoding', withoutToken('GET /cookies/%zz HTTP/1.1', ID)],
-    [405, 'TRACE', withoutToken('TRACE /cookies HTTP/1.1', ID)],
     [405, 'CONNECT', withoutToken('CONNECT localhost:443 HTTP/1.1', ID)],
     [417, 'an Expect of the impossible', get('GET /cookies HTTP/1.1', 'Expect: x', ID)],
   ])('gets its X-Request-Id in the %i: %s', async (status, _what, bytes) => {
@@ -166,17 +152,6 @@ describe('a request that only a socket can send', () => {
     expectError(await exchangeOne(service, request(lines, '1\r\n'), { end: true }), 404, 'COOKIE_NOT_FOUND');
   });
 
-  it('is rejected when its body continues after its length', async () => {
-    const bytes = request(
-      ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],
-      `${body}garbage\r\n\r\n`,
-    );
-    // Node may reject the rest before the first response is sent. Both responses show that the message is invalid.
-    const answers = await unchanged(() => exchange(service, bytes));
-    expect(answers).not.toHaveLength(0);
-    for (const answer of answers) expectError(answer, 400, answer.body.errorCode);
-  });
-
   it('does not delay the next request of its connection', async () => {
     const bytes = Buffer.concat([
       request(['GET /cookies/abc HTTP/1.1', HOST, bearer]),
@@ -209,8 +184,8 @@ describe('an unusual but valid request', () => {
   const lines = ['POST /cookies HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
   const body = JSON.stringify(COOKIE);
 
-  it.each(['chunked', 'Chunked'])('stores a cookie from a body with Transfer-Encoding %s', async (coding) => {
-    const sent = request([...lines, bearer, `Transfer-Encoding: ${coding}`], chunks(body.slice(0, 5), body.slice(5)));
+  it('stores a cookie from a body in chunks', async () => {
+    const sent = request([...lines, bearer, 'Transfer-Encoding: Chunked'], chunks(body.slice(0, 5), body.slice(5)));
     expect((await exchangeOne(roomy, sent)).status).toBe(201);
   });
 
@@ -250,9 +225,5 @@ describe('an unusual but valid request', () => {
 
   it('accepts HTTP/1.0 without a Host', async () => {
     expect((await exchangeOne(roomy, request(['GET /cookies HTTP/1.0', bearer]))).status).toBe(200);
-  });
-
-  it.each(['?', '?flavor=%76anilla'])('answers GET /cookies%s', async (query) => {
-    expect((await welcome.get(`/cookies${query}`)).status).toBe(200);
   });
 });

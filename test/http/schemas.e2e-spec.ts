@@ -110,7 +110,6 @@ describe('a schema of zod', () => {
 
   it.each<[method: string, path: string, body: unknown, value: unknown]>([
     ['POST', '', { name: 'pie', parts: [{ grams: 5 }] }, { name: 'pie', parts: [{ grams: 5 }] }],
-    ['POST', '', { name: 'pie' }, { name: 'pie', parts: [] }],
     ['POST', '/names', ['a', 'b'], ['a', 'b']],
     ['POST', '/days', { from: '2026-11-01' }, ['2026-11-01T00:00:00.000Z']],
     ['GET', '/days?from=2026-11-01', undefined, ['2026-11-01T00:00:00.000Z']],
@@ -123,8 +122,6 @@ describe('a schema of zod', () => {
 
   it.each<[what: string, method: string, path: string, body: unknown, places: object[]]>([
     ['two values', 'POST', '', { name: 'p', parts: [{ grams: 'x' }] }, [body('/name'), body('/parts/0/grams')]],
-    ['null', 'POST', '', 'null', [body('')]],
-    ['an unknown property', 'POST', '', { name: 'pie', x: 1 }, [body('')]],
     ['"__proto__" inside', 'POST', '', '{"name":"pie","inner":{"__proto__":{}}}', [body('')]],
     ['deep nesting', 'POST', '', `{"name":"pie","inner":${'['.repeat(1500)}${']'.repeat(1500)}}`, [body('')]],
     ['20 values', 'POST', '/names', Array(20).fill(1), Array.from({ length: 10 }, (_, index) => body(`/${index}`))],
@@ -141,11 +138,6 @@ describe('a schema of zod', () => {
     const { paths } = (await client.get('/openapi.json')).body;
     const { schema } = paths['/meals'].post.requestBody.content['application/json'];
     expect(schema).toMatchObject({ type: 'object', properties: { name: { type: 'string', minLength: 2 } } });
-  });
-
-  it('is any value in the document if zod cannot write it as JSON Schema', async () => {
-    const { paths } = (await client.get('/openapi.json')).body;
-    expect(paths['/meals/days'].post.requestBody.content['application/json'].schema).toEqual({});
   });
 
   it.each([Buffer, Readable])('ends the start where the body is no JSON: %p', async (type) => {

@@ -84,15 +84,11 @@ describePostgres('a value that its column cannot hold', () => {
 
   it.each<[what: string, method: string, path: string, body: object | undefined, status: 400 | 404]>([
     ['a text for the uuid in the path', 'GET', '/things/garbage', undefined, 404],
-    ['the same in the path of a PATCH', 'PATCH', '/things/garbage', { text: 'x' }, 404],
     ['a number of the path beyond the type', 'PATCH', '/things/numbered/70000', { text: 'x' }, 404],
     ['a number of the query beyond the type', 'GET', '/things?number=70000', undefined, 400],
     ['a number of the body beyond the type', 'PATCH', `/things/${ID}`, { number: 70_000 }, 400],
-    ['the same, where the path is numbered', 'PATCH', '/things/numbered/7', { number: 70_000 }, 400],
-    ['a text for a number', 'PATCH', `/things/${ID}`, { number: 'seven' }, 400],
     ['NUL in a text', 'PATCH', `/things/${ID}`, { text: 'a\0b' }, 400],
     ['a day that is none', 'PATCH', `/things/${ID}`, { day: '2026-02-31' }, 400],
-    ['a text for a day', 'PATCH', `/things/${ID}`, { day: 'someday' }, 400],
   ])('is %s: %s %s', async (_what, method, path, body, status) => {
     log.splice(0);
     const response = await client.request(method, path, { body });

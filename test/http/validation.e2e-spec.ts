@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
 import { Transform, Type as TypeOf } from 'class-transformer';
 import {
-  IsArray,
   IsEmail,
   IsInt,
   IsNotEmpty,
@@ -84,22 +83,12 @@ class PricedNameDto extends PriceDto {
 class AddressDto {
   @IsEmail()
   email!: string;
-
-  @IsOptional()
-  @ValidateNested({ each: true })
-  @TypeOf(() => AddressDto)
-  others?: AddressDto[];
 }
 
 class TrimmedDto {
   @Transform(({ value }) => String(value).trim())
   @IsCodePointLength(1, 5)
   name!: string;
-}
-
-class SizesDto {
-  @IsInt({ each: true })
-  sizes!: number[];
 }
 
 class NamesDto {
@@ -163,11 +152,6 @@ class ThingsController {
     return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
   }
 
-  @Post('pairs')
-  pair(@Body() one: TasteDto, @Body() other: TasteDto): object {
-    return [one, other];
-  }
-
   @Get('page')
   page(@Query() query: PageQuery): object {
     return { isDto: query instanceof PageQuery, ...query };
@@ -192,7 +176,6 @@ const RETURNED = {
   'priced-names': PricedNameDto,
   addresses: AddressDto,
   trimmed: TrimmedDto,
-  sizes: SizesDto,
   names: NamesDto,
   labelled: LabelledDto,
 };
@@ -223,15 +206,9 @@ describe('the validation of a feature', () => {
     ['an array of nested DTOs', POST, 'boxes', { others: [TASTE] }, { isDto: true, box: { others: [TASTE] } }],
     ['a DTO 30 times within itself', POST, 'boxes', nested(30), { isDto: true, box: nested(30) }],
     ['an array of DTOs', POST, 'tastes', [TASTE, TASTE], { isDto: true, tastes: [TASTE, TASTE] }],
-    ['an empty array', POST, 'tastes', [], { isDto: true, tastes: [] }],
     ['an array with a pipe of Nest', POST, 'parsed-tastes', [TASTE], { isDto: true, tastes: [TASTE] }],
-    ['a body that two arguments take', POST, 'pairs', TASTE, [TASTE, TASTE]],
     ['what a decorator transforms', POST, 'trimmed', { name: '  nut  ' }, { name: 'nut' }],
-    ['an array whose items are validated', POST, 'sizes', { sizes: [1, 2] }, { sizes: [1, 2] }],
     ['what an asynchronous validator accepts', POST, 'labels', { label: 'new' }, { label: 'new' }],
-    ['the same without the mark', POST, 'unmarked-labels', { label: 'new' }, { label: 'new' }],
-    ['the same in a nested DTO', POST, 'labelled', { of: { label: 'new' } }, { of: { label: 'new' } }],
-    ['the same in a query', 'GET', 'search?label=new', undefined, { label: 'new' }],
   ])('%s is accepted', async (_what, method, path, body, expected) => {
     const response = await client.request(method, `/things/${path}`, { body });
     expect(response).toMatchObject({ status: method === 'GET' ? 200 : 201, body: expected });
@@ -259,25 +236,10 @@ describe('the validation of a feature', () => {
     ['a string instead of a nested DTO', POST, 'boxes', { taste: 'nut' }, '/taste'],
     ['an object instead of an array', POST, 'boxes', { others: TASTE }, '/others'],
     ['a value in an array', POST, 'boxes', { others: [TASTE, LONG] }, '/others/1/name'],
-    ['an unknown property in an array', POST, 'boxes', { others: [{ ...TASTE, x: 1 }] }, '/others/0/x'],
-    ['a number in an array', POST, 'boxes', { others: [TASTE, 5] }, '/others/1'],
-    ['a value far inside', POST, 'boxes', { inner: { inner: { taste: LONG } } }, '/inner/inner/taste/name'],
     ['an item of a body', POST, 'tastes', [TASTE, LONG], '/1/name'],
-    ['an item that is null', POST, 'tastes', [null], '/0'],
     ['an object instead of an array as body', POST, 'tastes', TASTE, ''],
-    ['what is wrong once it is transformed', POST, 'trimmed', { name: '   ' }, '/name'],
     ['what a validator throws at', POST, 'addresses', { email: '\ud800@b.example' }, '/email'],
-    [
-      'the same far inside',
-      POST,
-      'addresses',
-      { email: 'a@b.example', others: [{ email: '\ud800@b.example' }] },
-      '/others',
-    ],
-    ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
-    ['an item that must not be empty', POST, 'names', { names: [''] }, '/names'],
     ['"__proto__" far inside', POST, 'names', { names: ['a'], more: { a: JSON.parse('{"__proto__":1}') } }, '/more'],
-    ['"constructor" far inside', POST, 'names', { names: ['a'], more: { a: { constructor: 1 } } }, '/more'],
     ['what is nested very deep', POST, 'boxes', `${'{"inner":'.repeat(50_000)}1${'}'.repeat(50_000)}`, '/inner'],
     ['one item more than 1000', POST, 'tastes', Array(1001).fill({ name: 'n' }), ''],
     ['what an asynchronous validator rejects', POST, 'labels', { label: 'taken' }, '/label'],
@@ -325,8 +287,6 @@ describe('the validation of a feature', () => {
 
   it.each<[what: string, body: object, message: string]>([
     ['that is missing', {}, 'must be an integer number'],
-    ['of another type', { price: '5' }, 'must be an integer number'],
-    ['that is null', { price: null }, 'must be an integer number'],
     ['beyond the range', { price: 101 }, 'must not be greater than 100'],
   ])('a property %s is reported by the first decorator that rejects it', async (_what, body, message) => {
     const response = await client.request(POST, '/things/prices', { body });
@@ -349,12 +309,6 @@ class NotNested {
   taste!: TasteDto;
 }
 
-class NotNestedArray {
-  @IsArray()
-  @TypeOf(() => TasteDto)
-  tastes!: TasteDto[];
-}
-
 class Outer {
   @ValidateNested()
   @TypeOf(() => NotNested)
@@ -371,7 +325,6 @@ function named(property: string): Type {
 describe('a start with a handler that could not be validated', () => {
   it.each<[what: string, controller: Type, message: RegExp]>([
     ['a body that is an interface', taking(Object), /Takes\.take: @Body\(\) is an interface/],
-    ['a query that is a record', taking(Object, { argument: Query() }), /Takes\.take: @Query\(\) is an interface/],
     [
       'an array without its class',
       taking(Array),
@@ -382,7 +335,6 @@ describe('a start with a handler that could not be validated', () => {
       taking(String, { argument: Body('name') }),
       /Takes\.take: @Body\('name'\) is not supported; declare a DTO class/,
     ],
-    ['a string', taking(String), /Takes\.take: @Body\(\) is String; declare a DTO class/],
     [
       'a class for one parameter',
       taking(TasteDto, { argument: Query('filter') }),
@@ -391,7 +343,6 @@ describe('a start with a handler that could not be validated', () => {
     ['a class without decorators', taking(Plain), /Takes\.take: Plain has no validation decorators/],
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
-    ['an array of them', taking(NotNestedArray), /NotNestedArray\.tastes is a TasteDto that nothing validates/],
     ['one within another', taking(Outer), /NotNested\.taste is a TasteDto that nothing validates/],
     ...['toString', '__proto__'].map((name): [string, Type, RegExp] => [
       `a property with the name ${name}`,

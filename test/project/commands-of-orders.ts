@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { line, lines, run as runCommand } from '../support/command.js';
 import { describeEngines } from '../support/engine.js';
 import type { ProjectCommands } from '../support/project/project-commands.js';
-import { environmentIn } from '../support/service.js';
 
 export const ORDERS =
   'orders customer:text:100 code:text:20 quantity:int:1..1000=1 note?:text:50 status:enum:open,paid=open cookieId:ref:cookies ' +
@@ -23,7 +19,7 @@ function order(values: { id: number } & Record<string, unknown>): string {
 
 /** Tests commands on cookies, and on orders that refer to them. */
 export function describeOrders(commands: ProjectCommands): void {
-  const { run, done, file, useEmptyDatabase, copy, folder } = commands;
+  const { run, done, file, useEmptyDatabase, folder } = commands;
 
   describeEngines('with cookies and orders', (name) => {
     beforeEach(() => useEmptyDatabase(name));
@@ -122,40 +118,12 @@ export function describeOrders(commands: ProjectCommands): void {
         'export jars',
         'There is no resource "jars"; there are cookies, orders, tickets, notes, folders. For example: npm run',
       ],
-      ['export orders --flavor vanilla', "unknown option '--flavor'"],
-      ['export orders --status lost', 'Allowed choices are open, paid'],
       [
         'import',
         'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run --silent cli -- import cookies',
       ],
-      ['import in.ndjson', 'For example: npm run --silent cli -- import cookies in.ndjson'],
     ])('%s ends with 2, and names the resources', async (command, message) => {
       expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
-    });
-
-    it('reports wrong and misspelt settings of both together, and the start names both capacities', async () => {
-      const wrong = { COOKIES_CAPACITY: 'few', ORDERS_CAPACITY: '-1', ORDERS_CAPACTIY: '5' };
-      const { stdout } = await run('doctor', '', wrong);
-      expect(stdout).toMatch(/COOKIES_CAPACITY must be .*ORDERS_CAPACITY must be .*did you mean ORDERS_CAPACITY\?/s);
-
-      const settings = {
-        NODE_ENV: 'production',
-        LOG_LEVEL: 'info',
-        ORDERS_CAPACITY: '7',
-        DOCS: 'true',
-        ...commands.database,
-      };
-      const env = { PATH: process.env['PATH'], ...environmentIn(folder, settings) };
-      const service = spawn(process.execPath, [join(copy.folder, 'dist/src/main.js')], { cwd: folder, env });
-      let output = '';
-      for await (const chunk of service.stdout) {
-        output += String(chunk);
-        if (output.includes('A token:')) break;
-      }
-      service.kill();
-      expect(output).toMatch(/Cookies: +http:\/\/[^ ]*\/cookies.*Orders: +http:\/\/[^ ]*\/orders/s);
-      expect(output).toContain('(capacity: cookies 10000, orders 7, tickets 10000, notes 10000, folders 10000)');
-      expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write tickets:read');
     });
 
     it('backup and restore count both; a backup from before there were orders is restored', async () => {
@@ -173,14 +141,6 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
-    });
-
-    it('the generator has written into the documents what npm run settings writes', async () => {
-      const read = () => ['.env.example', 'README.md'].map((name) => readFileSync(join(copy.folder, name), 'utf8'));
-      const before = read();
-      for (const text of before) expect(text).toContain('ORDERS_CAPACITY');
-      expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0 });
-      expect(read()).toEqual(before);
     });
 
     it('import of cookies as orders ends with 1, and names what is no property of an order', async () => {

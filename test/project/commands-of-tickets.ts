@@ -71,16 +71,4 @@ export function describeTickets(commands: ProjectCommands): void {
       expect((await run('export tickets --after 7')).stderr).toContain('It must be a UUID with hyphens, in lower case');
     });
   });
-
-  it('doctor reports no problem, and restore brings back a backup', async () => {
-    await useEmptyDatabase('sqlite');
-    await done('import tickets', tickets(3));
-    await done('import notes', note(1, 2));
-    expect((await done('doctor')).stdout).toContain('3 tickets of 10000');
-    await done('backup tickets.backup');
-    await done('import tickets', ticket(4));
-    expect((await done('restore tickets.backup')).stderr).toContain('3 tickets');
-    expect((await done('export tickets')).stdout).toBe(tickets(3));
-    expect((await done('doctor')).code).toBe(0);
-  });
 }

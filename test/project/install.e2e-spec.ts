@@ -1,7 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../support/service.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
@@ -25,6 +24,10 @@ describe('the installation', () => {
     expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['better-sqlite3-12']);
   });
 
+  it('lets npm run no other script of a package', () => {
+    expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
+  });
+
   it('lets signals of npm reach the programs that run until they get one', () => {
     for (const name of ['start', 'start:prod', 'cli']) expect(scripts[name]).toMatch(/^exec node /);
   });
@@ -38,28 +41,6 @@ describe('the installation', () => {
     expect(hooks).toEqual([]);
   });
 
-  it('lets npm run no script of a package that it installs', () => {
-    const folder = temporaryFolder();
-    const npm = (cwd: string, ...args: string[]) => {
-      const env = { PATH: process.env['PATH'], HOME: folder, npm_config_cache: join(folder, 'cache') };
-      execFileSync('npm', [...args, '--offline', '--no-audit', '--no-fund'], { cwd, env, stdio: 'pipe' });
-    };
-    const [dependency, project] = [join(folder, 'dependency'), join(folder, 'project')];
-    [dependency, project].forEach((path) => mkdirSync(path));
-    const postinstall = `node -e "require('fs').writeFileSync('ran', '')"`;
-    write(dependency, { name: 'dependency', version: '1.0.0', scripts: { postinstall } });
-    write(project, { name: 'project', version: '1.0.0' });
-    copyFileSync(join(ROOT, '.npmrc'), join(project, '.npmrc'));
-    npm(dependency, 'pack');
-    npm(project, 'install', '../dependency/dependency-1.0.0.tgz');
-    const installed = join(project, 'node_modules/dependency');
-    expect({ installed: existsSync(installed), ran: existsSync(join(installed, 'ran')) }).toEqual({
-      installed: true,
-      ran: false,
-    });
-    rmSync(folder, { recursive: true });
-  });
-
   it.each([
     ...['dist/src/main.js', 'dist/src/cli/main.js', 'scripts/start.js', 'scripts/cli.js', 'scripts/test.js'],
     ...['scripts/generate.js', 'scripts/native-module.js'],
@@ -69,10 +50,6 @@ describe('the installation', () => {
     expect(stderr).toMatch(/^Node 18\.20\.8 cannot run this service: install a version .*\n$/);
   });
 });
-
-function write(folder: string, manifest: object): void {
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-}
 
 /** Runs a program of the project with another `process.versions.node`. */
 function runAsVersion(node: string, program: string): Promise<{ code: number; stdout: string; stderr: string }> {

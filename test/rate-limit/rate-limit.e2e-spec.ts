@@ -205,24 +205,6 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
   });
 });
 
-describe('20 greedy and 20 modest subjects', () => {
-  it('share the service so that each greedy one is held to its limit and no modest one is rejected', async () => {
-    const [most, modestly] = [10, 8];
-    const service = await start({ RATE_LIMIT_SUBJECT_READ: String(most), RATE_LIMIT_WINDOW: '600' });
-    const statuses = async (subject: string, requests: number): Promise<number[]> => {
-      const client = await Client.of(service, { subject });
-      const seen = [];
-      for (let request = 0; request < requests; request++) seen.push((await client.get('/cookies/1')).status);
-      return seen;
-    };
-    const twenty = Array.from({ length: 20 }, (_, index) => index);
-    const greedy = Promise.all(twenty.map((index) => statuses(`greedy ${index}`, most + 3)));
-    const modest = Promise.all(twenty.map((index) => statuses(`modest ${index}`, modestly)));
-    expect((await modest).flat().filter((status) => status !== 404)).toEqual([]);
-    for (const seen of await greedy) expect(seen.filter((status) => status !== 429)).toHaveLength(most);
-  });
-});
-
 describe('a flood of subjects', () => {
   it('is kept in bounded memory, and the subject that is active keeps its count', async () => {
     const counts = new RequestCounts();

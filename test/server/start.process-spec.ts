@@ -1,24 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
-import { nodeMajor } from '../../src/config/node-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { openApiDocument } from '../../src/openapi/document.js';
 import { run } from '../support/command.js';
-import { environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { until } from '../support/until.js';
@@ -170,8 +159,6 @@ describe('a start that fails, and doctor', () => {
 
 it.each([
   ['PORT', '1'],
-  ['MANAGEMENT_PORT', '1'],
-  ['PORT', '2'],
   ['MANAGEMENT_PORT', '2'],
 ])('a start whose %s is in use exits with 1 and names the address, with WORKERS=%s', async (variable, workers) => {
   const occupant = createServer().listen(0, '127.0.0.1');
@@ -204,15 +191,6 @@ onVolume('a start that waits for a locked database ends on SIGTERM also as proce
 });
 
 describe('the built service', () => {
-  it('makes the OpenAPI document at the first request for it, and responds to all requests equally', async () => {
-    await using service = await ServiceProcess.start(folder, { DOCS: 'true' });
-    const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
-    const documents = await Promise.all([1, 2, 3, 4].map(fetchDocument));
-    await using inProcess = await startService();
-    const expected = JSON.parse(JSON.stringify(openApiDocument(inProcess.app))) as unknown;
-    for (const document of documents) expect(document).toEqual(expected);
-  });
-
   (setSourceMapsSupport === undefined ? it.skip : it)(
     'shows the places of the TypeScript sources in a stack',
     async () => {
@@ -225,15 +203,6 @@ describe('the built service', () => {
       expect(stderr).toMatch(/\/src\/cli\/[a-z-]+\.ts:\d+:\d+/);
     },
   );
-
-  (nodeMajor >= 24 ? describe : describe.skip)('on Node 24', () => {
-    it('keeps compiled code for the next start, in the folder NODE_COMPILE_CACHE', async () => {
-      const cache = mkdtempSync(join(folder, 'cache-'));
-      const service = await ServiceProcess.start(folder, { NODE_COMPILE_CACHE: cache });
-      await service.end();
-      expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(10);
-    });
-  });
 
   it('and every command print the version with --version', async () => {
     const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], { encoding: 'utf8' });

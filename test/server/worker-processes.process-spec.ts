@@ -7,7 +7,7 @@ import { Ledger, storedIn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
 import { sendRejectedRequests } from '../support/load/rejected-requests.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
+import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import {
@@ -113,9 +113,8 @@ describe('a SIGHUP', () => {
   });
 });
 
-/** Throws an error on SIGUSR2, and sends foreign messages to the primary, as another module may. */
+/** Sends foreign messages to the primary, as another module may. */
 const MODULE = `
-  process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
 /** Gives the service a real pipe as standard output: Node gives its children sockets, for which longer writes are atomic. */
@@ -203,15 +202,6 @@ describe('a service with two workers', () => {
     expect(ledger.lostIn(storedIn(place))).toEqual([]);
     const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(shared)));
     expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
-  });
-
-  it('replaces a worker that ended with an uncaught error', async () => {
-    const [failing] = workersOf(shared);
-    process.kill(failing!, 'SIGUSR2');
-    await shared.printed(`(process ${failing}) has ended (exit code 1)`);
-    expect(shared.output).toMatch(/"level":"fatal".*thrown by a timer/);
-    await untilServing(shared, 2, failing);
-    expect((await (await Client.of(shared)).post(COOKIE)).status).toBe(201);
   });
 
   it('is neither live nor ready while one of them does not respond', async () => {

@@ -51,20 +51,6 @@ describe('the cache of lists', () => {
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
-  it('replaces the list that its key had before', () => {
-    const cache = cacheOf(1_000_000);
-    for (let revision = 0; revision < 10; revision++) cache.add(`${revision}`, '/', Buffer.alloc(20_000), 7);
-    expect(cache.bytes).toBeLessThan(30_000);
-    expect(cache.get('8', '/')).toBeUndefined();
-    expect(cache.get('9', '/')).toMatchObject({ last: 7, chunks: [Buffer.alloc(20_000)] });
-  });
-
-  it('keeps no more in memory than the bytes of a small list', () => {
-    const cache = cacheOf(1_000_000);
-    cache.add('etag', '/', Buffer.from('[]'));
-    expect(cache.get('etag', '/')!.chunks[0]!.buffer.byteLength).toBe(2);
-  });
-
   it('counts the keys, which may be longer than the lists', () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 100; list++) cache.add('etag', `${list}`.padEnd(10_000), Buffer.from('[]'));
@@ -73,13 +59,6 @@ describe('the cache of lists', () => {
       undefined,
       expect.anything(),
     ]);
-  });
-
-  it('caches no single Buffer that is longer than a quarter of the cache', () => {
-    const cache = cacheOf(1_000_000);
-    cache.add('etag', '/long', Buffer.alloc(250_000));
-    cache.add('etag', '/shorter', Buffer.alloc(240_000));
-    expect([cache.get('etag', '/long'), cache.get('etag', '/shorter')]).toEqual([undefined, expect.anything()]);
   });
 
   it('caches nothing with LIST_CACHE_BYTES=0', async () => {

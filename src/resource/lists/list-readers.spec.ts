@@ -73,29 +73,11 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'b7', '10.0.0.2')).toThrow(/8 long lists are read already/);
   });
 
-  it('lose their places when they pause, also if another address has more readers', () => {
-    const readers = readersOf(8);
-    const steady = [admit(readers, 'a0', '10.0.0.1'), admit(readers, 'a1', '10.0.0.1')];
-    for (let index = 0; index < 6; index++) admit(readers, `stalled ${index}`);
-    now = 1500;
-    for (const reader of steady) reader.readAt = now;
-    admit(readers, 'newcomer', 'stalled 5');
-    expect(cut).toEqual(['stalled 0']);
-  });
-
   it('count as one address if they come from one IPv6 /64', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 6; place++) admit(readers, `subject ${place}`, `10.0.0.${place}`);
     for (let place = 0; place < 2; place++) admit(readers, `crowd ${place}`, `2001:db8:0:1::${place}`);
     admit(readers, 'another', '2001:db8:0:2::1');
     expect(cut).toEqual(['crowd 0']);
-  });
-
-  it('free their places when they leave', () => {
-    const readers = readersOf(2);
-    admit(readers, 'stays');
-    readers.leave(admit(readers, 'leaves'));
-    admit(readers, 'newcomer');
-    expect(cut).toEqual([]);
   });
 });

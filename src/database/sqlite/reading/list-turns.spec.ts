@@ -18,11 +18,6 @@ function hold(milliseconds: number): void {
 }
 
 describe('ListTurns', () => {
-  it('runs immediately while the share lasts', () => {
-    const turns = new ListTurns().list();
-    expect([turns(() => 'a'), turns(() => 'b')]).toEqual(['a', 'b']);
-  });
-
   it('runs the rest in later turns of the event loop, one share in each, first come first served', async () => {
     const turns = new ListTurns();
     const ran: string[] = [];
