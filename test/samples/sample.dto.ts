@@ -171,7 +171,7 @@ export class ListSamplesQuery extends ListQueryOf(SAMPLE, {
   @IdFilter('Only those of this sample; repeat it for "or".', UUID_IDS)
   wholeId?: string[];
 
-  @RangeFilter('integer', 'Only those from this quantity on.')
+  @RangeFilter('integer', 'Only those from this quantity on.', { minimum: -5, maximum: 1000 })
   quantityFrom?: number;
 
   @RangeFilter('integer', 'Only those up to this quantity.')
@@ -189,7 +189,7 @@ export class ListSamplesQuery extends ListQueryOf(SAMPLE, {
   @RangeFilter('number', 'Only those up to this weight.')
   weightTo?: number;
 
-  @RangeFilter('decimal', 'Only those from this price on.')
+  @RangeFilter('decimal', 'Only those from this price on.', { minimum: -1000 })
   priceFrom?: string;
 
   @RangeFilter('decimal', 'Only those up to this price.')

@@ -74,7 +74,8 @@ export class Sample extends UuidResourceEntity {
   @Column('date', { nullable: true })
   lastDay?: string | null;
 
-  @Column('decimal', { precision: 10, scale: 2, default: 1.5 })
+  /** Its column has a name that the SQL of lists uses, too. */
+  @Column('decimal', { name: 'value', precision: 10, scale: 2, default: 1.5 })
   price!: string;
 
   @Column('decimal', { precision: 5, scale: 0, nullable: true })
