@@ -164,20 +164,5 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
         stderr: expect.stringContaining('it lacks the trigger audit_delete'),
       });
     });
-
-    it('has the lines of another program, and seals them', async () => {
-      inDatabase(folder, (database) =>
-        database.exec(`UPDATE cookies SET wish = 'by hand' WHERE id IN (SELECT max(id) FROM cookies)`),
-      );
-      const client = await Client.of(service, { scope: SCOPE });
-      const [open] = (await allLines(client, 'cookies')).slice(-1);
-      expect(open).toMatchObject({ operation: 'update', subject: null, databaseUser: 'sqlite', hash: null });
-      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('; the last 1 have no hash yet');
-      await service.end();
-      service = await ServiceProcess.start(folder, AUDITED_COOKIES);
-      const again = await Client.of(service, { scope: SCOPE });
-      await again.post(COOKIE);
-      expectChain(await allLines(again, 'cookies'));
-    });
   }
 });

@@ -3,6 +3,7 @@ import { recordReader } from '../../src/cli/resources/record-lines.js';
 import { IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { capacitySetting } from '../../src/resource/resource.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { sampleBody } from '../samples/sample-body.js';
 import { CreateSampleDto } from '../samples/sample.dto.js';
 import { Sample, SAMPLE } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
@@ -27,7 +28,6 @@ const reader = recordReader({
 describe(`a property that is JSON (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
-  let count = 0;
 
   beforeAll(async () => {
     service = await startService({}, [SamplesModule], [new CreateSamples1790000500000()]);
@@ -37,11 +37,7 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
 
   afterAll(() => service.stop());
 
-  const sample = (changes: object = {}): object => ({
-    ...{ code: `c${++count}`, quantity: count, weight: 1, startsAt: '2026-01-31T12:00:00Z', day: '2026-01-31' },
-    ...{ deviceId: '01999999-0000-7000-8000-000000000001', status: 'open', cookieId: 1, address: ADDRESS },
-    ...changes,
-  });
+  const sample = (changes: object = {}) => sampleBody({ address: ADDRESS, ...changes });
   const post = (changes?: object): Promise<Answer> => client.request('POST', '/samples', { body: sample(changes) });
   const textsOf = async (id: string): Promise<Record<string, unknown>> =>
     (await service.app.get(DataSource).query(`SELECT address, delivery FROM samples WHERE id = '${id}'`))[0];

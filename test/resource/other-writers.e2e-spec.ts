@@ -8,7 +8,9 @@ import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { createResourceTable } from '../../src/resource/store/resource-migration.js';
-import { CreateParcels1790000200000, ParcelsModule } from '../parcels/parcels.js';
+import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { sampleBody } from '../samples/sample-body.js';
+import { SamplesModule } from '../samples/samples.module.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
@@ -146,12 +148,15 @@ class PlainCookiesController {
 class PlainCookiesModule {}
 
 /** A migration that rebuilds a table. On SQLite this drops the triggers, which the next start makes again. */
-class CascadeToParcels implements MigrationInterface {
+class CascadeToSamples implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    const [key] = (await runner.getTable('parcels'))!.foreignKeys;
-    await runner.dropForeignKey('parcels', key!);
+    const { foreignKeys } = (await runner.getTable('samples'))!;
+    await runner.dropForeignKey(
+      'samples',
+      foreignKeys.find(({ columnNames }) => columnNames[0] === 'cookieId')!,
+    );
     const columns = { columnNames: ['cookieId'], referencedTableName: 'cookies', referencedColumnNames: ['id'] };
-    await runner.createForeignKey('parcels', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
+    await runner.createForeignKey('samples', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
   }
 
   async down(): Promise<void> {}
@@ -190,10 +195,10 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     Logger.overrideLogger(false);
     service = await startService(
       { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
-      [ParcelsModule, PlainCookiesModule],
-      [new CreateParcels1790000200000(), new CascadeToParcels(), new CreatePews()],
+      [SamplesModule, PlainCookiesModule],
+      [new CreateSamples1790000500000(), new CascadeToSamples(), new CreatePews()],
     );
-    client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
+    client = await Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
     dataSource = service.app.get(DataSource);
   });
 
@@ -291,13 +296,14 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     async (writer) => {
       await dataSource.query('DELETE FROM cookies');
       const { id } = (await postWish('a')).body;
-      const parcel = { quantity: 1, status: 'open', cookieId: id };
-      for (let count = 0; count < 2; count++) await client.request('POST', '/parcels', { body: parcel });
-      const before = await client.get('/parcels');
+      for (let count = 0; count < 2; count++) {
+        await client.request('POST', '/samples', { body: sampleBody({ cookieId: id }) });
+      }
+      const before = await client.get('/samples');
       expect(before.headers.get('x-total-count')).toBe('2');
       if (writer === 'the kit') await client.request('DELETE', `/cookies/${id}`);
       else await dataSource.getRepository(Cookie).delete({ id });
-      const after = await client.get('/parcels', { 'if-none-match': etagOf(before) });
+      const after = await client.get('/samples', { 'if-none-match': etagOf(before) });
       expect([after.status, after.body, after.headers.get('x-total-count')]).toEqual([200, [], '0']);
     },
   );

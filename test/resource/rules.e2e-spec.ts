@@ -8,7 +8,10 @@ import { ResourceModule } from '../../src/resource/resource.module.js';
 import type { NewRecord } from '../../src/resource/resource-entity.js';
 import type { Rule } from '../../src/resource/resource.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
-import { CreateParcels1790000200000, Parcel, PARCEL, ParcelsController } from '../parcels/parcels.js';
+import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { sampleBody } from '../samples/sample-body.js';
+import { Sample, SAMPLE } from '../samples/sample.entity.js';
+import { SamplesController } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
@@ -21,12 +24,12 @@ function checkQuantity(quantity: number): void {
   if (quantity === MISTAKEN) throw new TypeError('Cannot read properties of undefined');
 }
 
-/** At most three parcels of a cookie are open, and no parcel has more than ten of a small cookie. */
-const FOR_ONE: Rule<Parcel> = {
+/** At most three samples of a cookie are open, and no sample has more than ten of a small cookie. */
+const FOR_ONE: Rule<Sample> = {
   async check({ after: { cookieId, quantity } }, transaction) {
     checkQuantity(quantity);
     const [{ open } = { open: 0 }] = await transaction.sql<{ open: number }[]>`
-      SELECT count(*) AS open FROM parcels WHERE "cookieId" = ${cookieId} AND status = 'open'`;
+      SELECT count(*) AS open FROM samples WHERE "cookieId" = ${cookieId} AND status = 'open'`;
     if (open > MOST_OPEN) throw tooManyOpen(cookieId);
     const cookie = await transaction.lock<{ size: string }>('cookies', cookieId);
     if (cookie?.size === 'small' && quantity > MOST_OF_A_SMALL) throw tooManySmall();
@@ -37,13 +40,13 @@ const FOR_ONE: Rule<Parcel> = {
 const checked: number[] = [];
 
 /** `FOR_ONE` in one statement for all records. */
-const FOR_ALL: Rule<Parcel> = {
+const FOR_ALL: Rule<Sample> = {
   async checkAll(changes, transaction) {
     checked.push(changes.length);
     for (const { after } of changes) checkQuantity(after.quantity);
     const ids = [...new Set(changes.map(({ after }) => after.cookieId))];
     const [full] = await transaction.query<{ cookieId: number }[]>(
-      `SELECT "cookieId" FROM parcels WHERE status = 'open' AND "cookieId" IN (${ids.map(() => '?').join(', ')})
+      `SELECT "cookieId" FROM samples WHERE status = 'open' AND "cookieId" IN (${ids.map(() => '?').join(', ')})
        GROUP BY "cookieId" HAVING count(*) > ${MOST_OPEN}`,
       ids,
     );
@@ -56,7 +59,7 @@ const FOR_ALL: Rule<Parcel> = {
 };
 
 const tooManyOpen = (cookieId: number): ApiError =>
-  refused('TOO_MANY_OPEN', '/status', `cookie ${cookieId} has ${MOST_OPEN} open parcels`);
+  refused('TOO_MANY_OPEN', '/status', `cookie ${cookieId} has ${MOST_OPEN} open samples`);
 
 const tooManySmall = (): ApiError =>
   refused('TOO_MANY_SMALL', '/quantity', `must be at most ${MOST_OF_A_SMALL} of a small cookie`);
@@ -64,24 +67,24 @@ const tooManySmall = (): ApiError =>
 const refused = (code: string, pointer: string, message: string): ApiError =>
   new ApiError(409, code, message, { details: [{ pointer, message }] });
 
-function ruledParcels(rule: Rule<Parcel>): DynamicModule {
+function ruledSamples(rule: Rule<Sample>): DynamicModule {
   return {
-    module: RuledParcelsModule,
+    module: RuledSamplesModule,
     imports: [
       ResourceModule.forFeature({
-        name: PARCEL,
-        entity: Parcel,
+        name: SAMPLE,
+        entity: Sample,
         capacity: () => 1000,
         rule: () => Promise.resolve(rule),
       }),
       CookiesModule,
     ],
-    controllers: [ParcelsController],
+    controllers: [SamplesController],
   };
 }
 
 @Module({})
-class RuledParcelsModule {}
+class RuledSamplesModule {}
 
 beforeAll(() => Logger.overrideLogger(false));
 
@@ -94,8 +97,8 @@ describe.each([
   let cookieId: number;
 
   beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'silent' }, [ruledParcels(rule)], [new CreateParcels1790000200000()]);
-    client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
+    service = await startService({ LOG_LEVEL: 'silent' }, [ruledSamples(rule)], [new CreateSamples1790000500000()]);
+    client = await Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
   });
 
   afterAll(() => service.stop());
@@ -104,15 +107,10 @@ describe.each([
     cookieId = (await client.post({ ...COOKIE, size: 'large' })).body.id;
   });
 
-  const parcel = (properties: object = {}) => ({
-    quantity: 1,
-    status: 'open',
-    cookieId,
-    ...properties,
-  });
+  const sample = (properties: object = {}) => sampleBody({ cookieId, ...properties });
   const post = (properties?: object): Promise<Answer> =>
-    client.request('POST', '/parcels', { body: parcel(properties) });
-  const list = () => client.get(`/parcels?cookieId=${cookieId}`);
+    client.request('POST', '/samples', { body: sample(properties) });
+  const list = () => client.get(`/samples?cookieId=${cookieId}`);
   const stored = async (count: number): Promise<Answer[]> => {
     const answers: Answer[] = [];
     for (let index = 0; index < count; index++) answers.push(await post());
@@ -123,7 +121,7 @@ describe.each([
   it('undoes a POST that breaks it, and its error is the response', async () => {
     await stored(MOST_OPEN);
     const before = await list();
-    const message = `cookie ${cookieId} has 3 open parcels`;
+    const message = `cookie ${cookieId} has 3 open samples`;
     expect(await post()).toMatchObject({
       status: 409,
       body: { errorCode: 'TOO_MANY_OPEN', message, details: [{ pointer: '/status', message }] },
@@ -136,15 +134,15 @@ describe.each([
   it.each(['PUT', 'PATCH'])('undoes a %s that breaks it', async (method) => {
     await stored(MOST_OPEN);
     const { body: paid, headers } = await post({ status: 'paid' });
-    const path = `/parcels/${paid.id}`;
+    const path = `/samples/${paid.id}`;
     const change = (body: object, ifMatch?: string) =>
       client.request(method, path, {
-        body: method === 'PUT' ? parcel(body) : body,
+        body: method === 'PUT' ? sample(body) : body,
         headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
       });
     expect(await change({ status: 'open' })).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_OPEN' } });
     expect((await client.get(path)).headers.get('etag')).toBe(headers.get('etag'));
-    expect((await change({ status: 'shipped' })).status).toBeLessThan(300);
+    expect((await change({ status: 'paid', points: 3 })).status).toBeLessThan(300);
     // The precondition is checked before the rule.
     expect((await change({ status: 'open' }, headers.get('etag')!)).status).toBe(412);
   });
@@ -160,14 +158,17 @@ describe.each([
     expect(statuses(false).filter((status) => status === 409)).toHaveLength(32 - MOST_OPEN);
     expect(statuses(true)).toEqual(statuses(true).map(() => 201));
     expect((await list()).body).toHaveLength(MOST_OPEN);
-    expect((await client.get('/parcels?limit=1')).headers.get('x-total-count')).toBe(
-      String((await client.get('/parcels')).body.length),
+    expect((await client.get('/samples?limit=1')).headers.get('x-total-count')).toBe(
+      String((await client.get('/samples')).body.length),
     );
   });
 
+  const recordOf = (properties?: object) =>
+    ({ ...sample(properties), isOpen: true, price: '1.00', state: 'new', startsAt: new Date() }) as NewRecord<Sample>;
+
   const createTogether = (bodies: object[]) => {
-    const parcels = service.app.get<ResourceRepository<Parcel>>('ParcelResourceRepository', { strict: false });
-    return Promise.allSettled(bodies.map((body) => parcels.create(parcel(body) as NewRecord<Parcel>)));
+    const samples = service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
+    return Promise.allSettled(bodies.map((body) => samples.create(recordOf(body))));
   };
 
   it('with a mistake in its code fails only the write that meets it', async () => {
@@ -207,13 +208,13 @@ describe.each([
   it('holds for a transaction of the service, which is undone as a whole, also if its code catches the error', async () => {
     await stored(MOST_OPEN);
     const cookies = service.app.get(CookiesService, { strict: false }).records;
-    const parcels = service.app.get('ParcelResourceRepository', { strict: false });
+    const samples = service.app.get('SampleResourceRepository', { strict: false });
     const count = (await client.get('/cookies?limit=1')).headers.get('x-total-count');
     const ignore = (): void => undefined;
     for (const onError of [undefined, ignore]) {
       const work = transaction(service.app.get(DataSource), async (tx) => {
         await cookies.in(tx).create(COOKIE);
-        await parcels.in(tx).create(parcel()).catch(onError);
+        await samples.in(tx).create(recordOf()).catch(onError);
       });
       await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
     }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
@@ -12,10 +12,6 @@ import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/servi
 import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGE = 4096;
-
-/** Bytes of the reserve for deletes on a large volume. */
-const RESERVE = 1000 * PAGE;
 
 let folder: string;
 
@@ -26,23 +22,6 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (...names: string[]): string => join(folder, ...names);
-const allocated = (name: string): number => statSync(at(name)).blocks * 512;
-
-describe('the disk reserve', () => {
-  it('is space within the files of the database while the service runs, and a separate file while it does not', async () => {
-    writeFileSync(at('cookies.sqlite-reserve'), 'short');
-    for (let start = 0; start < 2; start++) {
-      const service = await ServiceProcess.start(folder);
-      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-      expect(existsSync(at('cookies.sqlite-reserve'))).toBe(false);
-      expect(allocated('cookies.sqlite-wal')).toBeGreaterThan(RESERVE);
-      const pages = inDatabase(folder, (database) => database.pragma('page_count', { simple: true })) as number;
-      expect(allocated('cookies.sqlite')).toBeGreaterThanOrEqual(pages * PAGE);
-      expect(await service.end()).toBe(0);
-      expect(allocated('cookies.sqlite-reserve')).toBeGreaterThan(RESERVE);
-    }
-  });
-});
 
 describe('a counter that differs from the number of records', () => {
   const drift = () =>

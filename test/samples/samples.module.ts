@@ -44,7 +44,7 @@ const DEFAULTS = {
 } as const;
 
 @Controller('samples')
-class SamplesController {
+export class SamplesController {
   constructor(
     @InjectResource(Sample) private readonly samples: ResourceRepository<Sample>,
     private readonly lists: ResourceLists,
