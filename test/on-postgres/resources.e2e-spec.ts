@@ -5,8 +5,9 @@ usePostgres();
 await import('../resource/capacity.e2e-spec.js');
 await import('../resource/counted-resources.e2e-spec.js');
 await import('../resource/feature-errors.e2e-spec.js');
-await import('../resource/json-properties.e2e-spec.js');
 await import('../resource/leases.e2e-spec.js');
 await import('../resource/resource-store.e2e-spec.js');
 await import('../resource/rules.e2e-spec.js');
 await import('../resource/uuid-ids.e2e-spec.js');
+// Last, because it declares a wrong list of the samples, with which no service starts.
+await import('../resource/json-properties.e2e-spec.js');
