@@ -107,7 +107,7 @@ describe.each([
     cookieId = (await client.post({ ...COOKIE, size: 'large' })).body.id;
   });
 
-  const sample = (properties: object = {}) => sampleBody({ cookieId, ...properties });
+  const sample = (properties: object = {}) => sampleBody({ cookieId, quantity: 1, ...properties });
   const post = (properties?: object): Promise<Answer> =>
     client.request('POST', '/samples', { body: sample(properties) });
   const list = () => client.get(`/samples?cookieId=${cookieId}`);
