@@ -76,7 +76,8 @@ function compare(sort: string): (one: Listed, other: Listed) => number {
   const sign = sort.startsWith('-') ? -1 : 1;
   const property = sort.replace('-', '');
   return (one, other) => {
-    const [a, b] = [one, other].map(({ [property]: value }) => (property === 'price' ? Number(value) : value));
+    const isDecimal = property === 'price' || property === 'tip';
+    const [a, b] = [one, other].map(({ [property]: value }) => (isDecimal && value !== null ? Number(value) : value));
     if (a === b) return sign * (one.id < other.id ? -1 : 1);
     if (a == null || b == null) return a === null ? 1 : -1;
     return sign * (a < b ? -1 : 1);
@@ -212,11 +213,14 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('while samples change', () => {
     afterEach(clear);
 
-    it.each(['points', '-points', 'price'])(
+    it.each(['points', '-points', 'price', 'tip', '-tip'])(
       'pages with sort=%s have each unchanged sample once, in order',
       async (sort) => {
         const values = [null, 3, 2, 2, 2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
-        const valuesOf = (points: number | null) => ({ points, ...(points !== null && { price: points.toFixed(2) }) });
+        const valuesOf = (points: number | null) => ({
+          ...{ points, tip: points === null ? null : String(points) },
+          ...(points !== null && { price: points.toFixed(2) }),
+        });
         await create(values.map((points) => sample(valuesOf(points))));
         const before = await all();
         const touched = new Set<string>();

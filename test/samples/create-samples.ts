@@ -48,6 +48,7 @@ export class CreateSamples1790000500000 implements MigrationInterface {
         ['points', 'id'],
         ['weight', 'id'],
         ['value', 'id'],
+        ['tip', 'id'],
         ['day', 'id'],
         ['startsAt', 'id'],
         ['endsAt', 'id'],

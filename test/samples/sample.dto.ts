@@ -148,6 +148,7 @@ export class ListSamplesQuery extends ListQueryOf(SAMPLE, {
     points: 'integer',
     weight: 'number',
     price: 'decimal',
+    tip: 'decimal',
     day: 'date',
     startsAt: 'date-time',
     endsAt: 'date-time',

@@ -37,6 +37,7 @@ export interface SampleAddress {
 @Index(['points', 'id'])
 @Index(['weight', 'id'])
 @Index(['price', 'id'])
+@Index(['tip', 'id'])
 @Index(['day', 'id'])
 @Index(['startsAt', 'id'])
 @Index(['endsAt', 'id'])

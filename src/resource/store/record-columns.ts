@@ -14,7 +14,7 @@ export interface RecordColumn {
   readonly initial: () => unknown;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
-  /** SQL expression for the value in a cursor, and the parameter that converts it back. */
+  /** SQL expression for the value in a cursor, with NULL also for decimals, and the parameter that converts it back. */
   readonly cursorValue: string;
   readonly cursorPlaceholder: string;
 }
@@ -79,7 +79,7 @@ function recordColumn(
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
   const json = columnJson(dialect, name, kind, scale);
-  const text = json.isQuoted ? json.expression : name;
+  const text = json.isQuoted ? `CASE WHEN ${name} IS NOT NULL THEN ${json.expression} END` : name;
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {
