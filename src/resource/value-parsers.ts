@@ -26,6 +26,11 @@ const DATE = new RegExp(DATE_SCHEMA.pattern);
 /** Maximum number of digits of a decimal that both engines keep. */
 export const MOST_DIGITS = 15;
 
+const DECIMAL = new RegExp(`^(?!-0(\\.0*)?$)(?!([-.]*[0-9]){${MOST_DIGITS + 1}})-?(0|[1-9][0-9]*)(\\.[0-9]+)?$`);
+
+/** JSON Schema of a decimal, without exponent, leading zeros or -0. */
+export const DECIMAL_SCHEMA = { type: 'string', format: 'decimal', pattern: DECIMAL.source, example: '12.50' } as const;
+
 /** The instants that both engines sort correctly. */
 const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
@@ -37,12 +42,13 @@ export const PARSERS: Readonly<Record<ValueType, (text: string) => number | stri
     const number = Number(text);
     return Number.isSafeInteger(number) ? number : undefined;
   },
-  number: parseNumber,
-  /** The text of a number with few digits. */
-  decimal: (text) => {
-    const isShort = text.replaceAll(/[^0-9]/g, '').length <= MOST_DIGITS;
-    return isShort && parseNumber(text) !== undefined ? text : undefined;
+  /** A number without exponent, leading zeros or -0. */
+  number: (text) => {
+    if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
+    const number = Number(text);
+    return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
   },
+  decimal: (text) => (DECIMAL.test(text) ? text : undefined),
   /** The text of a day from 0001-01-01 on. */
   date: (text) => (DATE.test(text) && isDate(text) ? text : undefined),
   'date-time': (text) => {
@@ -51,13 +57,6 @@ export const PARSERS: Readonly<Record<ValueType, (text: string) => number | stri
     return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
   },
 };
-
-/** A number without exponent, leading zeros or -0. */
-function parseNumber(text: string): number | undefined {
-  if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
-}
 
 /** Tells whether the day exists in its month: `Date.parse` turns 30 February into 2 March. */
 function isDate(text: string): boolean {

@@ -285,11 +285,19 @@ describe(`the audit trail (${engineInUse()})`, () => {
     for (const query of [
       '',
       'resource=cookies',
-      ...['limit=0', 'after=x', 'page=2'].map((each) => `resource=deeds&${each}`),
+      ...['limit=0', 'after=x', 'after=9007199254740992', 'record=', 'page=2'].map((each) => `resource=deeds&${each}`),
     ]) {
       expectError(await client.get(`/audit?${query}`), 400, 'INVALID_REQUEST');
     }
-    expect(openApiDocument(service.app).paths['/audit']?.get?.responses).toHaveProperty('403');
+    const { parameters, responses } = openApiDocument(service.app).paths['/audit']!.get!;
+    expect(responses).toHaveProperty('403');
+    expect(parameters).toMatchObject([
+      { name: 'resource', schema: { minLength: 1, maxLength: 255 } },
+      { name: 'record', schema: { minLength: 1, maxLength: 255 } },
+      { name: 'after', schema: { minimum: 0, maximum: Number.MAX_SAFE_INTEGER } },
+      { name: 'limit', schema: { minimum: 1, maximum: 200 } },
+      { name: 'X-Request-Id' },
+    ]);
   });
 
   it('is sealed as far as it goes when lines are missing', async () => {

@@ -4,6 +4,7 @@ import { ApiExcludeController, OmitType, PickType } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { transaction } from '../../src/database/engine.js';
+import { openApiDocument } from '../../src/openapi/document.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { checkLists } from '../../src/resource/lists/list-declaration.js';
@@ -174,6 +175,16 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         expect(await pages(`${query}&sort=${sort}&limit=2`)).toEqual(sorted);
       }
     });
+
+    it.each(['0', '-12.50', '0.001', '9'.repeat(15), '-0', '-0.00', '01', '1e2', '', '.5', '9'.repeat(16)])(
+      'GET with ?priceTo=%s is 200 if its pattern in the document allows it, otherwise 400',
+      async (price) => {
+        const { parameters = [] } = openApiDocument(service.app).paths['/samples']!.get!;
+        const [{ schema }] = parameters.filter((one) => 'name' in one && one.name === 'priceTo') as [any];
+        const { status } = await client.get(`/samples?priceTo=${price}`);
+        expect(status).toBe(new RegExp(schema.pattern).test(price) ? 200 : 400);
+      },
+    );
 
     it('GET with a sort alone has X-Total-Count, and its Link keeps all parameters', async () => {
       const query = 'limit=2&sort=-points&pointsFrom=0&status=open&status=paid';

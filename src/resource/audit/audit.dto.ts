@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
+import { INTEGER_IDS } from '../id-kinds.js';
 
 /** Maximum number of lines of a page, each of which has a record twice. */
 const MOST_LINES = 200;
@@ -9,16 +10,16 @@ const limitError = { message: `must be given once, as a whole number from 1 to $
 const afterError = { message: 'must be given once, as the sequence of a line, or 0' };
 
 export class AuditQuery {
-  @ApiProperty({ description: 'The plural name of the resource.', example: 'orders' })
+  @ApiProperty({ minLength: 1, maxLength: 255, description: 'The plural name of the resource.', example: 'orders' })
   @IsCodePointLength(1, 255, { message: 'must be given once, as the plural name of an audited resource' })
   resource!: string;
 
-  @ApiPropertyOptional({ description: 'Only lines of the record with this id.', example: '1' })
+  @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'Only lines of this record.', example: '1' })
   @IsOptionalNotNull()
   @IsCodePointLength(1, 255, { message: 'must be given once, as the id of a record' })
   record?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 0, description: 'Only lines after this sequence.', example: 17 })
+  @ApiPropertyOptional({ ...INTEGER_IDS.schema, minimum: 0, example: 17, description: 'Only lines after this one.' })
   @IsOptionalNotNull()
   @QueryInteger()
   @IsInt(afterError)

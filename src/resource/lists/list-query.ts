@@ -7,7 +7,8 @@ import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
-import { DATE_SCHEMA, DATE_TIME_SCHEMA, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
+import { DATE_SCHEMA, DATE_TIME_SCHEMA, DECIMAL_SCHEMA, MOST_DIGITS, PARSERS } from '../value-parsers.js';
+import type { Sorts, ValueType } from '../value-parsers.js';
 import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
@@ -138,10 +139,7 @@ function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximu
 const BOUNDS: Readonly<Record<ValueType, readonly [schema: ApiPropertyOptions, text: string]>> = {
   integer: [{ type: 'integer', format: 'int64' }, 'a whole number'],
   number: [{ type: 'number', format: 'double' }, 'a number such as -12.5, without an exponent'],
-  decimal: [
-    { type: 'string', format: 'decimal', example: '12.50' },
-    `a decimal such as -12.50 of at most ${MOST_DIGITS} digits`,
-  ],
+  decimal: [DECIMAL_SCHEMA, `a decimal such as -12.50 of at most ${MOST_DIGITS} digits`],
   date: [DATE_SCHEMA, 'a date (RFC 3339), such as 2026-01-31'],
   'date-time': [
     DATE_TIME_SCHEMA,
