@@ -1,4 +1,3 @@
-import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -30,13 +29,13 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
   const { shutdownDelay, shutdownTimeout } = config;
   const logger = new Logger(steps?.name ?? 'Service');
   const stop = async (): Promise<void> => {
+    const connections = connectionsOf(app.getHttpServer());
     app.get(Health, { strict: false }).isStopping = true;
-    connectionsOf(app.getHttpServer()).isClosing = true;
+    connections.isClosing = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
-    // `close` of http.Server would close idle connections immediately, and lose requests in transit.
-    NetServer.prototype.close.call(app.getHttpServer());
+    connections.closePort();
     await steps?.portClosed();
-    await connectionsOf(app.getHttpServer()).finish(shutdownTimeout, IDLE_GRACE);
+    await connections.finish(shutdownTimeout, IDLE_GRACE);
     await steps?.requestsFinished();
     await app.close();
   };

@@ -64,6 +64,19 @@ function get(path: string, id = 'get'): string {
   return `GET ${path} HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}\r\n\r\n`;
 }
 
+/** Sends GET requests until their responses fill the sockets of both sides, and one waits for its reader. */
+async function unreadResponse(path = '/cookies'): Promise<{ socket: Socket; requests: number }> {
+  const socket = await connection({ reads: false });
+  let requests = 0;
+  await until(async () => {
+    socket.write(get(path));
+    requests += 1;
+    await sleep(100);
+    return (await metric('http_requests_in_flight')) === 1;
+  }, 'a response waits for its reader');
+  return { socket, requests };
+}
+
 function post(wish: string, id = wish): string {
   const body = JSON.stringify({ ...COOKIE, wish });
   const fields = `Host: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}`;
@@ -348,13 +361,7 @@ describe('connections', () => {
 
   it('are closed after a response whose header section was sent before the application was closed', async () => {
     await start();
-    const socket = await connection({ reads: false });
-    // Some 10 lists fill the sockets of both sides.
-    await until(async () => {
-      socket.write(get('/cookies'));
-      await sleep(100);
-      return (await metric('http_requests_in_flight')) === 1;
-    }, 'a list waits for its reader');
+    const { socket } = await unreadResponse();
     const closed = service.app.close();
     await sleep(500);
     socket.resume();
@@ -364,31 +371,18 @@ describe('connections', () => {
 
   it('get their whole response when the application is closed', async () => {
     await start();
-    const socket = await connection({ reads: false });
-    let pages = 0;
-    // Some 20 pages fill the sockets of both sides.
-    await until(async () => {
-      socket.write(get('/cookies?limit=1000'));
-      pages += 1;
-      await sleep(100);
-      return (await metric('http_requests_in_flight')) === 1;
-    }, 'a page waits for its reader');
+    const { socket, requests } = await unreadResponse('/cookies?limit=1000');
     const closed = service.app.close();
     await sleep(100);
     const received = receivedBy(socket.resume());
     await once(socket, 'close');
     await closed;
-    expect(responsesIn(received()).map(({ status }) => status)).toEqual(Array<number>(pages).fill(200));
+    expect(responsesIn(received()).map(({ status }) => status)).toEqual(Array<number>(requests).fill(200));
   });
 
   it('are cut off when a request takes longer than SHUTDOWN_TIMEOUT after the application was closed', async () => {
     await start({ SHUTDOWN_TIMEOUT: '300', RESPONSE_STALL_TIMEOUT: '600000' });
-    const socket = await connection({ reads: false });
-    await until(async () => {
-      socket.write(get('/cookies'));
-      await sleep(100);
-      return (await metric('http_requests_in_flight')) === 1;
-    }, 'a list waits for its reader');
+    await unreadResponse();
     await service.app.close();
   });
 

@@ -125,6 +125,12 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
+  /** Accepts no more connections; the open ones stay open. */
+  closePort(): void {
+    // `close` of http.Server would close idle connections immediately, and lose requests in transit.
+    if (this.server.listening) NetServer.prototype.close.call(this.server);
+  }
+
   /**
    * Closes the port, and waits until all connections have closed.
    * @param timeout milliseconds for running requests; then their connections are cut off
@@ -132,8 +138,7 @@ export class Connections implements ConnectionOwner {
    */
   async finish(timeout: number, idleGrace = 0): Promise<void> {
     this.isClosing = true;
-    // `close` of http.Server would close idle connections immediately, and lose requests in transit.
-    if (this.server.listening) NetServer.prototype.close.call(this.server);
+    this.closePort();
     const began = performance.now();
     while (this.open > 0) {
       const elapsed = performance.now() - began;
