@@ -131,6 +131,11 @@ export function engineOf({ driver }: DataSource): Engine {
 /** Transactions that must not commit, with the reason. */
 const prevented = new WeakMap<Sql, Error>();
 
+/** Why a transaction must not commit; `undefined` if it may. */
+export function commitPreventedBy(transaction: Sql): Error | undefined {
+  return prevented.get(transaction);
+}
+
 /** Makes a transaction fail with `reason` at its end, even if its code catches that error; `undefined` allows the commit. */
 export function preventCommit(transaction: Sql, reason: Error | undefined): void {
   if (reason === undefined) prevented.delete(transaction);

@@ -220,4 +220,18 @@ describe.each([
     }
     expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe(count);
   });
+
+  it('holds for a record before a rejected createMany of the same transaction, if its code catches both errors', async () => {
+    await stored(MOST_OPEN);
+    const samples = service.app.get('SampleResourceRepository', { strict: false });
+    const ignore = (): void => undefined;
+    const work = transaction(service.app.get(DataSource), async (tx) => {
+      await samples.in(tx).create(recordOf()).catch(ignore);
+      await samples
+        .in(tx)
+        .createMany([recordOf({ cookieId: 999_999 })])
+        .catch(ignore);
+    });
+    await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+  });
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { engineOf, preventCommit, type Sql } from '../../database/engine.js';
+import { commitPreventedBy, engineOf, preventCommit, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
 import { StorageFullError } from '../record-errors.js';
@@ -89,6 +89,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.inTurn(async () => {
       const usage = await this.lock();
       if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
+      const earlier = commitPreventedBy(this.transaction);
       await this.transaction.query('SAVEPOINT many', []);
       try {
         const creations = records.map((values) => ({ values }));
@@ -97,7 +98,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
         if (!isRejection(error)) throw error;
         // All records were inserted and checked together. One by one, the rejected record is found.
         await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
-        preventCommit(this.transaction, undefined);
+        preventCommit(this.transaction, earlier);
         for (const [index, record] of records.entries()) {
           await this.createOne(record).catch((reason: unknown) => {
             throw isRejection(reason) ? describe(reason, index) : reason;
