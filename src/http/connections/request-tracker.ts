@@ -1,6 +1,7 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { clientAddress, requestId, routeOf } from '../messages/request.js';
+import { commonHeaders } from '../messages/response-headers.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
@@ -95,6 +96,12 @@ export class TrackedResponse extends ServerResponse {
     if (this.reply !== undefined) return this.reply.request.id;
     this.ownId ??= requestId(this.req);
     return this.ownId;
+  }
+
+  /** Adds the common header fields to a response without `onSend` hooks, such as that of Server-Sent Events. */
+  override writeHead(status: number, ...rest: [unknown?, unknown?]): this {
+    if (!this.isAnswered) this.setHeaders(new Map(Object.entries(commonHeaders(this.requestId))));
+    return super.writeHead(status, ...(rest as [OutgoingHttpHeaders?]));
   }
 }
 

@@ -11,13 +11,8 @@ export const commonHeaders = (requestId: string): Readonly<Record<string, string
 const DEFAULT_CACHE_CONTROL = /^(?:public|private), no-cache$/;
 
 export function addResponseHeaders(app: FastifyInstance): void {
-  // Server-Sent Events are sent without `onSend` hooks, and a CORS preflight without the `onRequest` hooks of this service.
-  app.addHook('onRequest', ({ id }, reply, done) => {
-    reply.headers(commonHeaders(id));
-    done();
-  });
   app.addHook('onSend', ({ id, method }, reply, payload, done) => {
-    if (!reply.hasHeader('x-request-id')) reply.headers(commonHeaders(id));
+    reply.headers(commonHeaders(id));
     // An error that a filter or a handler of a feature sends itself is not stored either.
     if (reply.statusCode >= 400 && DEFAULT_CACHE_CONTROL.test(String(reply.getHeader('cache-control')))) {
       reply.header('cache-control', 'no-store');
