@@ -72,6 +72,12 @@ class OwnController {
     return of({ data: 'opened' });
   }
 
+  @Get('hijacked')
+  hijacked(@Res() reply: FastifyReply): void {
+    reply.hijack();
+    reply.raw.end('opened');
+  }
+
   @Get('gone')
   gone(@Res() reply: FastifyReply, @Query('cached') cached?: string): void {
     if (cached !== undefined) reply.header('cache-control', cached);
@@ -156,9 +162,9 @@ describe('routes of a module beside the resource kit', () => {
     expect(await allowed('/lids/1')).toBe('GET, HEAD, OPTIONS');
   });
 
-  it('GET of Server-Sent Events has the header fields of every response', async () => {
-    const { status, headers, text } = await client.get('/events');
-    expect([status, text]).toEqual([200, expect.stringContaining('data: opened')]);
+  it.each(['/events', '/hijacked'])('GET %s, sent without onSend hooks, has the common header fields', async (path) => {
+    const { status, headers, text } = await client.get(path);
+    expect([status, text]).toEqual([200, expect.stringContaining('opened')]);
     expectPlainHeaders(headers);
   });
 
