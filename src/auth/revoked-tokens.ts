@@ -45,7 +45,8 @@ export class RevokedTokens implements OnModuleInit {
   includes({ jti, sub, iss, iat }: JWTPayload): boolean {
     if (this.times.size === 0) return false;
     return ['', iss].some((issuer) => {
-      if (this.times.has(keyOf('jti', jti, issuer))) return true;
+      // Some issuers write a number, which a revocation names as text.
+      if (jti !== undefined && this.times.has(keyOf('jti', String(jti), issuer))) return true;
       const revoked = this.times.get(keyOf('sub', sub, issuer));
       return revoked !== undefined && !(iat !== undefined && iat > revoked + CLOCK_SKEW);
     });

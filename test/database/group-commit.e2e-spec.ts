@@ -143,9 +143,9 @@ describe('writes that wait together', () => {
     expect(await names()).toEqual(['one', 'three', 'two']);
   });
 
-  it('are not undone by OR ROLLBACK, which is rejected', async () => {
+  it.each(['ROLLBACK', 'FAIL'])('are not undone by OR %s, which is rejected', async (conflict) => {
     await insert('taken');
-    const sql = "INSERT OR ROLLBACK INTO notes VALUES ('taken')";
+    const sql = `INSERT OR ${conflict} INTO notes VALUES ('new'), ('taken')`;
     const inside = dataSource.transaction((manager) => manager.query(sql));
     const writes = [insert('one'), dataSource.query(sql), insert('two'), inside, insert('three')];
     expect(await outcomes(writes)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);

@@ -279,6 +279,14 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     expect(Number(used)).toBe(pews.length);
   });
 
+  it('change an id to one that is never given again', async () => {
+    await dataSource.query('DELETE FROM cookies');
+    const { id } = (await postWish('a')).body;
+    await outside(`UPDATE cookies SET id = ${id + 3} WHERE id = ${id}`);
+    await client.request('DELETE', `/cookies/${id + 3}`);
+    expect((await postWish('b')).body.id).toBeGreaterThan(id + 3);
+  });
+
   it('are rejected when the storage is full: 507 for a repository, an error for another program', async () => {
     while ((await postWish('more')).status === 201);
     const post = () => client.request('POST', '/plain-cookies', { body: COOKIE });

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import {
   BeforeInsert,
@@ -30,6 +31,9 @@ import { engineInUse, provideDatabase } from '../support/engine.js';
 import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
 
 const SAMPLE = new ResourceName('sample');
+
+/** On SQLite, writing transactions run one at a time. */
+const onPostgres = engineInUse() === 'postgres' ? it : it.skip;
 
 /** An entity with every supported type of column. */
 @Entity('samples')
@@ -324,6 +328,27 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const results = await outcomes(cookieIds.map((cookieId) => samples.create(sample({ cookieId }))));
     expect(results.map((result) => typeof result !== 'string')).toEqual(cookieIds.map((id) => id === 1));
     expect((await samples.usage()).count).toBe(3);
+  });
+
+  onPostgres('creates a record while a transaction locks the record that it refers to', async () => {
+    await transaction(dataSource, async (tx) => {
+      await cookies.in(tx).find(1);
+      await samples.create(sample({ cookieId: 1 }));
+    });
+    expect((await samples.usage()).count).toBe(1);
+  });
+
+  onPostgres('repeats a statement of a plain repository that ends a deadlock with a transaction', async () => {
+    const [one, two] = [await samples.create(sample()), await samples.create(sample())].map(({ record }) => record.id);
+    let update: Promise<unknown> | undefined;
+    await dataSource.transaction(async (manager) => {
+      await manager.update(Sample, one, { text: 'one' });
+      update = dataSource.getRepository(Sample).update(two!, { note: 'two' });
+      await sleep(200);
+      await manager.update(Sample, two, { text: 'three' });
+    });
+    await update;
+    expect((await samples.find(two!))?.record).toMatchObject({ text: 'three', note: 'two' });
   });
 
   it('keeps the id of a record that brings one, also beside a record that is created at the same time without one', async () => {

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type Repository } from 'typeorm';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
+import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
@@ -72,6 +73,25 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     const responses = await Promise.all(Array.from({ length: 4 }, () => post()));
     expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 201, 507, 507]);
     await setCapacity(10_000);
+  });
+
+  it.each([
+    [
+      { price: '13.8', tip: '3.5' },
+      { price: '13.80', tip: '4' },
+    ],
+    [{ price: String(12.5 * 1.1) }, { price: '13.75' }],
+    [{ deviceId: UPPER_CASE }, { deviceId: UPPER_CASE.toLowerCase() }],
+    [{ note: 'cut in a \u{1f36a}'.slice(0, -1) }, { note: 'cut in a \ufffd' }],
+  ])('a write of %o by code returns the record as it is stored, and changes nothing again', async (changes, stored) => {
+    const records = service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
+    const { id } = (await post()).body;
+    const updated = await records.update(id, changes);
+    expect(updated.record).toMatchObject(stored);
+    expect(await records.get(id)).toEqual(updated);
+    expect(await records.update(id, changes)).toEqual(updated);
+    const created = await records.create({ ...updated.record, code: 'zz', quantity: 1, ...changes, id: undefined });
+    expect(await records.get(created.record.id)).toEqual(created);
   });
 
   it('a repository gives the record its id, which is the greatest', async () => {

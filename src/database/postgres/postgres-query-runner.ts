@@ -8,7 +8,7 @@ import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/drive
 import { UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import type { PostgresClient } from './connections/postgres-client.js';
-import { outcomeUnknown, translatePostgresError } from './postgres-errors.js';
+import { isConflict, outcomeUnknown, translatePostgresError } from './postgres-errors.js';
 import { mayWrite } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
@@ -20,6 +20,9 @@ interface SessionDriver extends PostgresDriver {
 
 /** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
+
+/** Attempts of a statement outside a transaction that the server undid in a conflict. */
+const ATTEMPTS = 3;
 
 /** Raw UPDATE and DELETE return rows, as on SQLite. TypeORM returns rows and a count on PostgreSQL. */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
@@ -50,7 +53,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
-    const result = this.queryOnce(sql, parameters, useStructuredResult);
+    const result = this.run(sql, parameters, useStructuredResult);
     this.settled = Promise.allSettled([this.settled, result]).then(() => undefined);
     if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) this.ending = result;
     return result;
@@ -125,15 +128,17 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return super.changeColumn(known, old ?? oldColumn, changed);
   }
 
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
-  private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
+  private async run(sql: string, parameters?: unknown[], isStructured = false, attempt = 1): Promise<unknown> {
     const isInTransaction = this.transactionDepth > 0 || this.client?.isInTransaction === true;
     const isFinal = isCommit(sql) || (!isInTransaction && mayWrite(sql));
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
-      return useStructuredResult ? result : result.records;
+      return isStructured ? result : result.records;
     } catch (error) {
       const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+      // The conflict has undone this statement, but in a transaction also the statements before it.
+      const again = !isInTransaction && isConflict(cause) && attempt < ATTEMPTS;
+      if (again) return this.run(sql, parameters, isStructured, attempt + 1);
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     }
   }

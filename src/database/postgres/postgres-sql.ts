@@ -11,7 +11,7 @@ export function mayWrite(sql: string): boolean {
 }
 
 const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
-export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
+export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+(?:NO\s+KEY\s+)?UPDATE\b)/i;
 
 // A placeholder, or a quoted string or name, whose question marks are not placeholders.
 const TOKENS = /'[^']*'|"[^"]*"|\?/g;

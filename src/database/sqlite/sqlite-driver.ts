@@ -22,7 +22,7 @@ import {
 } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
-import { hydratedDecimal, storedDecimal } from './decimals.js';
+import { hydratedDecimal, storedDecimal } from '../decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
+import { hydratedDecimal, storedDecimal } from '../../database/decimals.js';
 import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
@@ -122,10 +123,13 @@ export class ResourceTable {
   }
 }
 
-/** A copy of a value as the record has it: a nested DTO becomes plain JSON, as it is stored. */
-export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
+/** A copy of a value as the database returns it: a decimal has all its digits, and a nested DTO becomes plain JSON. */
+export function recordValue({ kind, metadata }: RecordColumn, value: unknown): unknown {
   if (value instanceof Date) return new Date(value);
-  return kind === 'json' && value !== undefined ? JSON.parse(JSON.stringify(value)) : value;
+  if (kind === 'decimal') return hydratedDecimal(storedDecimal(value, metadata), metadata);
+  if (kind === 'json') return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+  if (typeof value !== 'string') return value;
+  return metadata.type === 'uuid' ? value.toLowerCase() : value.toWellFormed();
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

@@ -49,7 +49,7 @@ const LARGEST_STEP = 1_000_000;
  */
 async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
   if (options.type === 'postgres') return postgresTriggers(table, ids);
-  return sqliteTriggers(table, await uniqueKeys(runner, table));
+  return sqliteTriggers(table, await uniqueKeys(runner, table), ids);
 }
 
 /** The kind of ids of a table by its entity; integers if it has none. */
@@ -87,7 +87,7 @@ export function dropTriggers(runner: Runner, dataSource: DataSource, table: stri
 const functionName = (table: string): string => `"${table}_books"`;
 
 export const sqliteTriggerNames = (table: string): string[] =>
-  ['replace', 'insert', 'update', 'delete', 'move', 'moved'].map((kind) => `${table}_${kind}`);
+  ['replace', 'insert', 'update', 'delete', 'move', 'moved', 'renumber'].map((kind) => `${table}_${kind}`);
 
 /** The columns of each unique key of a SQLite table; the first is the id. */
 async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
@@ -106,7 +106,7 @@ async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
  * The `storage` column `replaced` counts the records that REPLACE deletes because they have the same id or unique
  * values. SQLite runs no DELETE triggers for them, unless `recursive_triggers` is on. The count is right in both cases.
  */
-function sqliteTriggers(table: string, keys: readonly (readonly string[])[]): Triggers {
+function sqliteTriggers(table: string, keys: readonly (readonly string[])[], { next }: IdKind): Triggers {
   const row = `WHERE resource = '${table}'`;
   const nextRevision = `
   UPDATE "${table}" SET revision = (SELECT revision + 1 FROM storage ${row})
@@ -138,7 +138,11 @@ END`,
   UPDATE storage SET used = used - replaced, replaced = NULL ${row};
 END`,
   ];
-  return { create };
+  // SQLite advances the sequence of ids only when a row is inserted.
+  const renumber = `CREATE TRIGGER "${table}_renumber" AFTER UPDATE OF id ON "${table}" WHEN NEW.id > OLD.id BEGIN
+  UPDATE sqlite_sequence SET seq = max(seq, NEW.id) WHERE name = '${table}';
+END`;
+  return { create: next === undefined ? [...create, renumber] : create };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-const REACHING_BEYOND = /\bROLLBACK\b|\bINITIALLY\b.*\bDEFERRED\b/is;
+const REACHING_BEYOND = /\bROLLBACK\b|(?:\bCONFLICT\s+|\bRAISE\s*\(\s*)FAIL\b|\bINITIALLY\b.*\bDEFERRED\b/is;
 
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 interface PendingJob {
@@ -137,8 +137,8 @@ export class GroupCommit {
   }
 
   /**
-   * Tells whether transactions may share a commit: not if the schema has `ON CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`,
-   * which ignore savepoints, or `INITIALLY DEFERRED` foreign keys, which are checked at the commit.
+   * Tells whether transactions may share a commit: not if the schema has conflict clauses with `ROLLBACK`, which ignores
+   * savepoints, or `FAIL`, which keeps rows, or `INITIALLY DEFERRED` foreign keys, which are checked at the commit.
    */
   private mayShare(): boolean {
     const version = this.readSchemaVersion.get() as number;

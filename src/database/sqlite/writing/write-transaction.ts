@@ -7,7 +7,8 @@ import type { SqliteConnection, StatementResult } from '../sqlite-connection.js'
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-const OR_ROLLBACK = /\b(?:INSERT|UPDATE)\s+OR\s+ROLLBACK\b/i;
+/** `ROLLBACK` would undo writes of others, and `FAIL` keeps the rows before the one that fails. */
+const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
 /** A single statement needs no savepoint: SQLite undoes it as a whole. The time-out is in milliseconds. */
@@ -47,7 +48,9 @@ export class WriteTransaction {
   /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
     if (this.over !== undefined) throw this.over;
-    if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK would undo writes of others; use OR ABORT');
+    const [, conflict] = REACHING_BEYOND.exec(sql) ?? [];
+    if (conflict !== undefined)
+      throw new TypeORMError(`OR ${conflict} does not undo exactly its own statement; use OR ABORT`);
     if (DEFERRING.test(sql)) this.deferredForeignKeys = true;
     try {
       return this.connection.run(sql, parameters);
