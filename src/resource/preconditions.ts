@@ -24,7 +24,9 @@ export class Preconditions {
   isNotModified(version: Version): boolean {
     if (this.ifMatch === undefined && this.ifNoneMatch === undefined) return false;
     const etag = etagOf(version);
-    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) throw staleVersion();
+    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) {
+      throw hasEntityTag(this.ifMatch, etag, 'weak') ? weakTag() : staleVersion();
+    }
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');
   }
 
@@ -49,6 +51,10 @@ export function preconditionRequired(): ApiError {
 
 export function staleVersion(): ApiError {
   return preconditionFailed('The record has changed since you read it; read it again, then decide');
+}
+
+function weakTag(): ApiError {
+  return preconditionFailed('If-Match never matches a weak ETag: leave out W/, which a proxy that compresses adds');
 }
 
 export function excludedVersion(): ApiError {

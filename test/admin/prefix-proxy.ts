@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** A proxy that serves another server below a prefix, and nothing else. */
+/** A proxy that serves another server below a prefix, and makes ETags weak, as proxies do that compress. */
 export class PrefixProxy implements AsyncDisposable {
   private readonly server = createServer((incoming, response) => {
     const { url = '', method, headers } = incoming;
@@ -12,7 +12,8 @@ export class PrefixProxy implements AsyncDisposable {
       return;
     }
     const outgoing = request(new URL(url.slice(this.prefix.length), this.target), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
+      const { etag, ...others } = answer.headers;
+      response.writeHead(answer.statusCode!, { ...others, ...(etag && { etag: `W/${etag}` }) });
       pipeline(answer, response, () => {});
     });
     outgoing.on('error', () => response.destroy());

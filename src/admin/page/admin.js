@@ -378,7 +378,7 @@ function controlOf({ type, enum: choices, isOptional, hasOneLine }, attributes, 
 
 async function recordView(template, path) {
   const [{ data: record, headers }, history] = await Promise.all([send('GET', path), historyCard(path)]);
-  const etag = headers.get('etag');
+  const etag = strongTag(headers);
   const { put, patch, delete: remove } = api.paths[template];
   const list = path.slice(0, path.lastIndexOf('/'));
   const operations = [
@@ -549,13 +549,16 @@ function markInvalid(properties, { details = [] }) {
   properties.find(({ name }) => wrong.includes(`/${name}`))?.control.focus();
 }
 
+/** The ETag for `If-Match`, without the `W/` of a proxy that compresses. */
+const strongTag = (headers) => headers.get('etag')?.replace('W/', '');
+
 /** Shows the current version of the record. @returns its ETag */
 async function showNewVersion(problem, path, version) {
   try {
     const { data, headers } = await send('GET', path);
     const hint = 'This is the record now. Your changes are kept: confirm again to apply them to it, or cancel.';
     problem.append(paragraph('', hint), definitions(data));
-    return headers.get('etag');
+    return strongTag(headers);
   } catch (error) {
     problem.replaceChildren(...messageOf(error));
     return version;
