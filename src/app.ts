@@ -3,6 +3,7 @@ import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
+import { compile } from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import { serveAdminPage } from './admin/admin-routes.js';
 import { AppModule } from './app.module.js';
@@ -15,7 +16,7 @@ import { trackResponses } from './http/connections/tracking-hooks.js';
 import { ErrorLog, logBrokenStreams } from './http/errors/error-log.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
 import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
-import { requestId } from './http/messages/request.js';
+import { clientAddress, requestId } from './http/messages/request.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
@@ -73,9 +74,11 @@ export async function createApp(
 }
 
 function createAdapter({ trustProxy }: Config, connections: Connections): FastifyAdapter {
+  const isTrusted = compile(trustProxy || []);
   return new ErrorAdapter({
     genReqId: requestId,
-    trustProxy,
+    // Some proxies forward the addresses of others with their ports.
+    trustProxy: trustProxy && ((address, hop) => isTrusted(clientAddress(address, address)!, hop)),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: connections.serverFactory,
     // While the service stops, open connections get one more response each.

@@ -131,15 +131,25 @@ export function engineOf({ driver }: DataSource): Engine {
 /** Transactions that must not commit, with the reason. */
 const prevented = new WeakMap<Sql, Error>();
 
+/** The transactions to which others belong, such as that of a rule. */
+const owners = new WeakMap<Sql, Sql>();
+
+const ownerOf = (transaction: Sql): Sql => owners.get(transaction) ?? transaction;
+
+/** Makes `preventCommit` of `part` prevent the commit of `transaction`. */
+export function makePart(part: Sql, transaction: Sql): void {
+  owners.set(part, ownerOf(transaction));
+}
+
 /** Why a transaction must not commit; `undefined` if it may. */
 export function commitPreventedBy(transaction: Sql): Error | undefined {
-  return prevented.get(transaction);
+  return prevented.get(ownerOf(transaction));
 }
 
 /** Makes a transaction fail with `reason` at its end, even if its code catches that error; `undefined` allows the commit. */
 export function preventCommit(transaction: Sql, reason: Error | undefined): void {
-  if (reason === undefined) prevented.delete(transaction);
-  else prevented.set(transaction, reason);
+  if (reason === undefined) prevented.delete(ownerOf(transaction));
+  else prevented.set(ownerOf(transaction), reason);
 }
 
 export interface TransactionOptions {

@@ -29,12 +29,14 @@ import {
   startCommand,
 } from '../support/command.js';
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { endedWith } from './ended-with.js';
 
 /** The id of another user, to whom only root can give files. */
 const STRANGER = 65534;
+const onVolume = SmallVolume.mountable ? it : it.skip;
 const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
 
 let folder: string;
@@ -92,6 +94,17 @@ describe('the target of export and backup', () => {
     expect(await ended).toMatchObject({ code: 0 });
     expectCookies(name, readFileSync(at('stdout')));
     expect([existsSync(at('-')), remains()]).toEqual([false, []]);
+  });
+
+  onVolume.each(COMMANDS)('leaves nothing beside the database if stdout is full: %s', async (_name, args) => {
+    await SmallVolume.use(async (volume) => {
+      const stdout = openSync(join(volume.folder, 'stdout'), 'w');
+      volume.occupy();
+      const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
+      closeSync(stdout);
+      expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
+      expect(remains()).toEqual([]);
+    });
   });
 
   it.each(COMMANDS)('stays a symbolic link, which must not lead to a missing file: %s', async (name, args) => {

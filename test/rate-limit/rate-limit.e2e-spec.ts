@@ -143,6 +143,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     expect((await alice.get('/cookies/1', from('192.0.2.1:5000'))).status).toBe(404);
     expectError(await alice.get('/cookies/1', from('192.0.2.1:5001')), 429, 'RATE_LIMITED');
     expectError(await alice.get('/cookies/1', from('[2001:db8::4]:5002')), 429, 'RATE_LIMITED');
+    expectError(await alice.get('/cookies/1', from('192.0.2.1, 127.0.0.1:5003')), 429, 'RATE_LIMITED');
   });
 
   it('loses nothing of its limit to requests with an invalid token, which stay 401', async () => {

@@ -1,5 +1,7 @@
 import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Cookie } from '../../src/cookies/cookie.entity.js';
+import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
 import { CookiesModule } from '../../src/cookies/cookies.module.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { transaction } from '../../src/database/engine.js';
@@ -7,7 +9,8 @@ import { ApiError } from '../../src/http/errors/api-error.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
 import type { NewRecord } from '../../src/resource/resource-entity.js';
 import type { Rule } from '../../src/resource/resource.js';
-import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { sampleBody } from '../samples/sample-body.js';
 import { Sample, SAMPLE } from '../samples/sample.entity.js';
@@ -233,5 +236,20 @@ describe.each([
         .catch(ignore);
     });
     await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+  });
+
+  it('holds for a write by another rule, if that rule catches the error', async () => {
+    await stored(MOST_OPEN);
+    const samples = service.app.get('SampleResourceRepository', { strict: false });
+    const rule: Rule<Cookie> = {
+      check: (_change, tx) =>
+        samples
+          .in(tx)
+          .create(recordOf())
+          .catch((): void => undefined),
+    };
+    const rows = service.app.get(DataSource).getRepository(Cookie);
+    const cookies = new ResourceRepository(COOKIE_RESOURCE, rows, new UsageCounter('cookies', 100), undefined, rule);
+    await expect(cookies.create(COOKIE)).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
   });
 });

@@ -1,4 +1,4 @@
-import { fstatSync } from 'node:fs';
+import { createWriteStream, fstatSync } from 'node:fs';
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
@@ -36,8 +36,12 @@ export async function resolveLinks(path: string): Promise<string> {
   });
 }
 
-/** A stream to stdout. `process.stdout` writes to a pipe synchronously: a stalled reader would block Ctrl+C. */
+/**
+ * A stream to stdout, whose errors the caller handles. `process.stdout` writes to a pipe synchronously, so that a stalled
+ * reader would block Ctrl+C, and its errors end the process.
+ */
 export function standardOutput(): Writable {
   const kind = fstatSync(1);
-  return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+  if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd: 1, readable: false, writable: true });
+  return kind.isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
 }
