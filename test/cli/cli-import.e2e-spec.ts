@@ -156,6 +156,17 @@ describe('cli import', () => {
     expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
   });
 
+  it('--resume rejects the line that has an id, unlike lines before it, as the first run does', async () => {
+    const input = line().repeat(1500) + line({ id: 7 });
+    const rejected = endedWith(1, /Line 1501 is wrong: it has an id, which lines before it lack/);
+    for (const args of [[], ['--resume']]) {
+      expect(await run(folder, ['import', 'cookies', ...args], { input })).toMatchObject(rejected);
+    }
+    expect(await run(folder, ['import', 'cookies', '--resume', '--ids', 'assign'], { input })).toMatchObject({
+      code: 0,
+    });
+  });
+
   it('stores nothing in a dry run, also beside a writer, and needs a file for it', async () => {
     expect(await importFile(lines(3), ['--dry-run'])).toMatchObject({ code: 0 });
     expect(readdirSync(folder).filter((name) => name.includes('sqlite'))).toEqual([]);

@@ -351,6 +351,21 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.find(two!))?.record).toMatchObject({ text: 'three', note: 'two' });
   });
 
+  it('finds nothing for a value that is no id, and disturbs no other read', async () => {
+    const { record } = await samples.create(sample());
+    const ids = [NaN, 1.5, 2 ** 70, -1, String(record.id) as unknown as number];
+    const found = await Promise.all([record.id, ...ids].map((id) => samples.find(id)));
+    expect(found.map((each) => each?.record)).toEqual([record, ...ids.map(() => undefined)]);
+    for (const id of ids) await expect(samples.update(id, { note: 'x' })).rejects.toThrow('There is no sample');
+  });
+
+  it('reads a record together with one whose integer exceeds 2^53 - 1', async () => {
+    const [one, two] = [await samples.create(sample()), await samples.create(sample())].map(({ record }) => record.id);
+    await dataSource.query(`UPDATE samples SET amount = 9007199254740993 WHERE id = ${one}`);
+    const results = await Promise.allSettled([samples.get(one!), samples.get(two!)]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+
   it('keeps the id of a record that brings one, also beside a record that is created at the same time without one', async () => {
     const given = [undefined, 20, undefined];
     const stored = await Promise.all(given.map((id) => samples.create(sample({ id }))));

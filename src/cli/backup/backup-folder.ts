@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename, rm, stat, statfs } from 'node:fs/promises';
+import { link, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
@@ -109,8 +109,10 @@ async function addBackup(
 /** Gives a draft the first free name from `time` on. @returns the path */
 async function publish(draft: string, folder: string, time: number): Promise<string> {
   const path = join(folder, backupName(time) + (draft.endsWith('.gz') ? '.gz' : ''));
-  if (existsSync(path)) return publish(draft, folder, time + 1000);
-  await rename(draft, path);
+  const problem = await link(draft, path).catch((error: NodeJS.ErrnoException) => error);
+  if (problem?.code === 'EEXIST' || (problem && existsSync(path))) return publish(draft, folder, time + 1000);
+  // Some file systems have no hard links.
+  if (problem) await rename(draft, path);
   await syncName(path);
   return path;
 }

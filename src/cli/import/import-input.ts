@@ -63,7 +63,17 @@ export class ImportInput {
     private readonly job: ImportJob,
     private readonly onBroken: (line: number, problem: string) => void,
   ) {
-    this.ids = job.options.ids ?? job.resumed?.ids;
+    const { options, resumed } = job;
+    this.ids = options.ids ?? (resumed?.ids === 'none' ? 'assign' : resumed?.ids);
+  }
+
+  /** The ids for the progress of the import: whether new ids were demanded, or no line has an id. */
+  get idsOfProgress(): UnfinishedImport['ids'] {
+    return this.ids === 'assign' && !this.mayReplaceIds ? 'none' : this.ids!;
+  }
+
+  private get mayReplaceIds(): boolean {
+    return this.job.options.ids === 'assign' || this.job.resumed?.ids === 'assign';
   }
 
   /** @throws {Failure} when the input differs from the input of the resumed import */
@@ -137,8 +147,7 @@ export class ImportInput {
   private idFor(id: Id | undefined): Id | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {
-      const { options, resumed } = this.job;
-      if (id === undefined || options.ids === 'assign' || resumed?.ids === 'assign') return undefined;
+      if (id === undefined || this.mayReplaceIds) return undefined;
       throw new BrokenLineError(
         'it has an id, which lines before it lack; use --ids assign to give all of them new ids',
       );

@@ -62,7 +62,7 @@ export async function storeInBatches(job: ImportJob, total?: number): Promise<nu
   /** Stores a batch; when the capacity is reached, as many of its records as fit. */
   const store = async (batch: readonly Entry[]): Promise<void> => {
     const { number: lines, digest } = batch.at(-1)!;
-    const to = { resource: name.plural, lines, digest, ids: input.ids!, started };
+    const to = { resource: name.plural, lines, digest, ids: input.idsOfProgress, started };
     try {
       await transaction(table.dataSource, async (tx) => {
         await saveProgress(tx, saved, to);

@@ -18,9 +18,9 @@ export class UnfinishedImport {
   @Column('varchar')
   digest!: string;
 
-  /** `keep`: records have the ids of the input; `assign`: they get new ids. */
+  /** `keep`: records have the ids of the input; `assign`: they get new ids; `none`: they do, because no line has an id. */
   @Column('varchar')
-  ids!: 'keep' | 'assign';
+  ids!: 'keep' | 'assign' | 'none';
 
   /** Start time in ISO 8601. */
   @Column('varchar')

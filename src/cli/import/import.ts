@@ -143,7 +143,8 @@ async function unfinished(
   const found = await findUnfinishedImport(committed(dataSource), name.plural);
   if (resume) {
     if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
-    if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);
+    const begun = found.ids === 'none' ? 'assign' : found.ids;
+    if (ids !== undefined && ids !== begun) throw new UsageError(`The import was begun with --ids ${begun}`);
     return found;
   }
   if (found === undefined) return undefined;

@@ -1,7 +1,12 @@
 import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
+import {
+  DatabaseUnavailableError,
+  DiskFullError,
+  OutcomeUnknownError,
+  UnsafeIntegerError,
+} from '../../database/errors.js';
 import { committed, openSnapshot, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
@@ -60,7 +65,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.scope.findStatement(isOneOf('id'));
-    const findAll = async (ids: Id[]) => {
+    const findTogether = async (ids: Id[]) => {
       const found = await this.scope.find<Entity>(committed(this.dataSource), counter, statement, ids);
       const records = new Map(found.map((stored) => [stored.record.id, stored]));
       return ids.map((id) => {
@@ -69,6 +74,19 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
         return stored && { ...stored, record: this.table.copyOf(stored.record) };
       });
     };
+    const findAll = (ids: Id[]) =>
+      findTogether(ids).catch((error: unknown) => {
+        // One of the records has an integer that cannot be read.
+        if (ids.length === 1 || !(error instanceof UnsafeIntegerError)) throw error;
+        return Promise.all(
+          ids.map((id) =>
+            findTogether([id]).then(
+              ([found]) => found,
+              (reason: Error) => reason,
+            ),
+          ),
+        );
+      });
     this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
   }
 
@@ -88,6 +106,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
+    if (!this.table.ids.isId(id)) return undefined;
     if (this.reads !== undefined) return this.reads.load(id);
     const { scope, counter, dataSource } = this;
     const [found] = await scope.find<Entity>(committed(dataSource), counter, scope.findById, id);

@@ -51,6 +51,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Finds a record and locks it until the transaction ends. */
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
     const { transaction, storage, scope, table } = this;
+    if (!table.ids.isId(id)) return undefined;
     const [found] = await scope.find<Entity>(transaction, storage, scope.findById + table.forUpdate, id);
     return found;
   }
