@@ -52,6 +52,8 @@ export async function createApp(
   const adapter = createAdapter(config, connections);
   const app = await create(adapter, { bodyParser: false, abortOnError: false, logger });
   const fastify = adapter.getInstance<FastifyInstance>();
+  // The server handles signals (`src/server/`). Nest would close the application too early.
+  app.enableShutdownHooks = () => app;
   await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => {
     log.level = logLevel;
   });

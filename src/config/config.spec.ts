@@ -97,6 +97,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],
+    ['CORS_ORIGINS', { CORS_ORIGINS: 'https://*.example' }],
     ['TRUST_PROXY', { TRUST_PROXY: 'cafe' }],
     ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/33' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],

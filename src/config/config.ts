@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
@@ -125,8 +126,10 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, ofFeatures);
   let file: Environment = {};
   try {
+    const bytes = readFileSync('.env');
+    if (!isUtf8(bytes)) throw new Error('it must be in UTF-8');
     // Editors on Windows write a byte-order mark.
-    file = parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''));
+    file = parseEnv(bytes.toString().replace(/^\uFEFF/, ''));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
       throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);

@@ -44,6 +44,11 @@ describe('The file .env', () => {
     expect(() => loadConfigFromProcess([COOKIES.capacity])).toThrow(/\.env cannot be read: EISDIR/);
   });
 
+  it('stops the start when it is in UTF-16', () => {
+    writeFileSync('.env', '\uFEFFPORT=4000\r\n', 'utf16le');
+    expect(() => loadConfigFromProcess([COOKIES.capacity])).toThrow('.env cannot be read: it must be in UTF-8');
+  });
+
   it('is not read in production', () => {
     writeFileSync('.env', 'PORT=4000\n');
     process.env['NODE_ENV'] = 'production';

@@ -80,8 +80,8 @@ function list(value: string, isItem: (item: string) => boolean, items: string): 
 export const origins: Parse<string[]> = (value) =>
   list(
     value,
-    (item) => URL.canParse(item) && new URL(item).origin === item,
-    'origins (scheme, host and port, no path)',
+    (item) => URL.canParse(item) && new URL(item).origin === item && !item.includes('*'),
+    'origins (scheme, host and port, no path and no wildcard)',
   );
 
 export const trustedProxies: Parse<false | string[]> = (value) =>

@@ -38,8 +38,10 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** Contexts that log an error of the start; `serve.ts` prints that error, too. */
-const AT_START = new Set<unknown>(['ExceptionHandler', 'TypeOrmModule']);
+/** Tells whether Nest logs an error of the start, which `serve.ts` prints. Other data sources have a name there. */
+const isOfStart = (message: unknown, context: unknown): boolean =>
+  context === 'ExceptionHandler' ||
+  (context === 'TypeOrmModule' && String(message).startsWith('Unable to connect to the database.'));
 
 /** Passes the messages of Nest's `Logger` to pino. */
 export class NestLogger implements LoggerService {
@@ -50,7 +52,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.write(AT_START.has(rest.at(-1)) ? 'debug' : 'error', message, rest);
+    this.write(isOfStart(message, rest.at(-1)) ? 'debug' : 'error', message, rest);
   }
 
   readonly warn = (message: unknown, ...rest: unknown[]): void => this.write('warn', message, rest);

@@ -37,7 +37,9 @@ export function measureConnections(registry: Registry, connections: Connections,
   );
   const { certificate } = connections;
   if (certificate !== undefined) {
-    gauge('tls_certificate_expiry_timestamp_seconds', 'End of the validity of the certificate of the API port', () =>
+    const name = 'tls_certificate_expiry_timestamp_seconds';
+    const help = 'End of the validity of the certificate of the API port';
+    addGauge(registry, { name, help, aggregator: 'min' }, () =>
       Math.floor(certificate.current.expires.getTime() / 1000),
     );
   }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Body, Controller, Module, Post, type Type } from '@nestjs/common';
+import { Body, Controller, Module, Post, type Type, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { Upload } from '../../src/http/body/upload.js';
@@ -52,6 +53,11 @@ class BodiesController {
 
   @Post('plain')
   plain(@Body() body: PhotoDto): PhotoDto {
+    return body;
+  }
+
+  @Post('from-request')
+  fromRequest(@Req() { body }: FastifyRequest, @Body() _dto: PhotoDto): unknown {
     return body;
   }
 }
@@ -115,6 +121,11 @@ function form(parts: readonly (readonly [name: string, content: string | Buffer]
   });
   return Buffer.concat([...encoded, Buffer.from(isWhole ? '--x--\r\n' : '')]);
 }
+
+it('request.body is the parsed JSON in a handler with @Body()', async () => {
+  const { status, body } = await post('/bodies/from-request', 'application/json', '{"title":"Sea"}');
+  expect([status, body]).toEqual([201, { title: 'Sea' }]);
+});
 
 const TITLE = ['title', 'Sea'] as const;
 const FILE = ['file', Buffer.from('a small file')] as const;

@@ -3,9 +3,11 @@ import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import { Controller, Module, Post } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
+import { Public } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
@@ -16,6 +18,18 @@ import { type LoggedService, startLoggedService } from '../support/logged-servic
 import { Client, COOKIE, token, environmentIn, temporaryFolder } from '../support/service.js';
 
 const RECORDS = 2000;
+
+@Controller('echo')
+class EchoController {
+  @Post()
+  @Public()
+  echo(): string {
+    return 'x'.repeat(200_000);
+  }
+}
+
+@Module({ controllers: [EchoController] })
+class EchoModule {}
 
 let service: LoggedService;
 let bearer: string;
@@ -170,6 +184,17 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
   });
 
+  it('is not cut off while it reads less than the kernel needs to accept further bytes', async () => {
+    await start({ RESPONSE_STALL_TIMEOUT: '500' });
+    const socket = await connection({ reads: false });
+    socket.write(pages().join(''));
+    const reading = setInterval(() => socket.read(Math.min(20_000, socket.readableLength)), 100);
+    await sleep(6000);
+    clearInterval(reading);
+    expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(0);
+    await untilMetric(service, 'http_connections_cut_total{reason="stalled"}', 1);
+  });
+
   it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and other clients still get their responses', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
     const good = await Client.of(service);
@@ -238,6 +263,13 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
     const short = await client.get('/cookies?limit=10');
     expect([short.status, short.headers.get('link')]).toEqual([200, expect.any(String)]);
     expect(await metric('http_response_buffer_bytes')).toBe(0);
+  });
+
+  it('is the response of a POST, even if it is as large', async () => {
+    service = await startLoggedService({ RESPONSE_BUFFER_BYTES: '65536' }, [EchoModule]);
+    const client = await Client.of(service);
+    const { status, text } = await client.request('POST', '/echo');
+    expect([status, text.length]).toEqual([201, 200_000]);
   });
 });
 
@@ -384,6 +416,13 @@ describe('connections', () => {
     await start({ SHUTDOWN_TIMEOUT: '300', RESPONSE_STALL_TIMEOUT: '600000' });
     await unreadResponse();
     await service.app.close();
+  });
+
+  it('are not closed by listeners of app.enableShutdownHooks() before SHUTDOWN_DELAY', async () => {
+    await start();
+    const listeners = process.listenerCount('SIGTERM');
+    expect(service.app.enableShutdownHooks()).toBe(service.app);
+    expect(process.listenerCount('SIGTERM')).toBe(listeners);
   });
 
   it('have a timer that an application without a port does not leave behind', async () => {

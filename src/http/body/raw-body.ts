@@ -117,6 +117,7 @@ export class RawBody {
     } catch (error) {
       throw malformed(`The body is not valid JSON: ${(error as Error).message}`);
     }
+    this.request.body = this.value;
     return this.value;
   }
 
@@ -180,11 +181,13 @@ function malformed(message: string): ApiError {
 export function readRawBodies(app: FastifyInstance): void {
   app.decorateRequest('mediaTypeOfBody', undefined);
   app.decorateRequest('rawResponse', undefined);
+  app.decorateRequest('receivedBody', undefined);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, stream, done) => {
     const accepted = request.routeOptions.config.acceptedBody ?? { limit: BODY_LIMIT };
     if (Number(request.headers['content-length']) > accepted.limit) return done(tooLarge(accepted.limit));
-    done(null, new RawBody(stream, request, accepted));
+    request.receivedBody = new RawBody(stream, request, accepted);
+    done(null, request.receivedBody);
   });
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
@@ -203,7 +206,7 @@ export function readRawBodies(app: FastifyInstance): void {
 /** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: Nest runs no pipe for them. */
 function parseForPlugins(app: FastifyInstance): void {
   const parse = async (request: FastifyRequest): Promise<void> => {
-    if (request.body instanceof RawBody) request.body = await request.body.json();
+    await request.receivedBody?.json();
   };
   app.addHook('onRoute', function (route) {
     if (this !== app) route.preValidation = [parse, ...[route.preValidation ?? []].flat()];
@@ -216,5 +219,7 @@ declare module 'fastify' {
     mediaTypeOfBody?: ContentType;
     /** The response of Node, if the route has `@AcceptsBody()`. */
     rawResponse?: ServerResponse;
+    /** The body, also after `body` has become its parsed JSON. */
+    receivedBody?: RawBody;
   }
 }

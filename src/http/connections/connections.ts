@@ -15,6 +15,7 @@ import type { Config } from '../../config/config.js';
 import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
+import { sendQueues } from './node-internals.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
 import { CompactRequest, RequestTracker, TrackedResponse } from './request-tracker.js';
 import { TlsCertificate } from './tls-certificate.js';
@@ -231,9 +232,11 @@ export class Connections implements ConnectionOwner {
   private sweep(): void {
     const now = performance.now();
     const { requestTimeout, stallTimeout } = this.limits;
+    let queues: ReturnType<typeof sendQueues> | undefined;
+    const readQueues = () => (queues ??= sendQueues());
     for (const connection of this.all) {
       connection.checkOverdue(now, requestTimeout);
-      if (connection.flow.stalledFor(now) > stallTimeout) connection.cut('stalled');
+      if (connection.flow.isStalled(stallTimeout, now, readQueues)) connection.cut('stalled');
       else if (connection.isLingering(now)) connection.socket.destroy();
     }
     this.requests.endLateOrphans(now);

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -10,8 +11,8 @@ interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */
   _paused?: boolean;
   readonly parser?: { resume(): void; getCurrentBuffer(): Buffer | undefined } | null;
-  /** Bytes passed to libuv, and bytes of these that are not sent yet. */
-  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
+  /** Bytes passed to libuv, and bytes of these that are not sent yet; and the descriptor, except on Windows. */
+  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number; readonly fd?: number } | null;
 }
 
 const internalsOf = (socket: Socket): SocketInternals => socket as unknown as SocketInternals;
@@ -22,6 +23,8 @@ export class SocketFlow {
   private resumedAt = -Infinity;
   private sentBytes = 0;
   private sentAt = performance.now();
+  /** Bytes in the send buffer of the kernel, read when half of the time-out was over. */
+  private queued?: number;
 
   /** @param wire the TCP connection below TLS, or the socket itself */
   constructor(
@@ -38,6 +41,22 @@ export class SocketFlow {
       this.sentAt = now;
     }
     return now - this.sentAt;
+  }
+
+  /**
+   * Tells whether the client has read nothing for `timeout` milliseconds. The kernel accepts further bytes only when a third
+   * of its send buffer is free, which a slow reader reaches late. So the length of that buffer counts in the second half.
+   */
+  isStalled(timeout: number, now: number, readQueues: () => ReadonlyMap<string, number>): boolean {
+    const stalled = this.stalledFor(now);
+    if (stalled <= timeout / 2) this.queued = undefined;
+    if (stalled <= timeout && (stalled <= timeout / 2 || this.queued !== undefined)) return false;
+    const before = this.queued;
+    this.queued = readQueues().get(inodeOf(internalsOf(this.wire)._handle?.fd));
+    if (stalled <= timeout) return false;
+    if (this.queued === undefined || this.queued === before) return true;
+    this.sentAt = now;
+    return false;
   }
 
   /** @returns milliseconds since the service or Node's HTTP server resumed reading; 0 while it is paused */
@@ -67,6 +86,26 @@ export class SocketFlow {
     if (this.isReading) this.resumedAt = performance.now();
     else this.pauseReading();
   }
+}
+
+function inodeOf(descriptor?: number): string {
+  try {
+    return /\d+/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[0] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Bytes in the send buffer of each TCP socket, by inode (proc(5), /proc/net/tcp); none on other systems than Linux. */
+export function sendQueues(): ReadonlyMap<string, number> {
+  const queues = new Map<string, number>();
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6'].filter((each) => existsSync(each))) {
+    for (const line of readFileSync(table, 'latin1').split('\n').slice(1)) {
+      const [, , , , queue = '', , , , , inode = ''] = line.trim().split(/\s+/);
+      queues.set(inode, parseInt(queue, 16));
+    }
+  }
+  return queues;
 }
 
 /** Bytes that the operating system has accepted, and bytes that it has not accepted yet. */

@@ -30,7 +30,9 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     }
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     connections.requests.countBuffered(response, bytes);
-    const fits = bytes <= SMALL_BODY || connections.freeMemory();
+    // The response to a write is sent even then: a 503 would hide the change from the client.
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const fits = bytes <= SMALL_BODY || connections.freeMemory() || !isRead;
     if (!fits) connections.requests.countBuffered(response, 0);
     const sent = fits ? payload : rejection(reply);
     // A client without permission need not send the rest of its body, and the rest of a large body costs time.
@@ -43,7 +45,7 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
 /** Header fields that describe a body. Others, such as those of CORS and of rate limits, hold for a 503, too. */
 const OF_BODY = /^(?:content-.*|etag|last-modified|link|x-total-count)$/;
 
-/** Replaces a large response by a 503. Only reads have large bodies, so no change is hidden from the client. */
+/** Replaces the large response to a read by a 503. */
 function rejection(reply: FastifyReply): string {
   const message = 'The service holds as many unread responses as it may; try again';
   const { status, headers, body } = errorResponse(overloaded(message), reply.request.id);

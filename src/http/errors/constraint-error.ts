@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConstraintViolation } from '../../database/constraint-violation.js';
-import { RawBody } from '../body/raw-body.js';
 import { ApiError, STORAGE_FULL } from './api-error.js';
 
 const MISSING_PARENT = 'refers to a record that does not exist';
@@ -64,8 +63,6 @@ function isPathParameter({ value }: ConstraintViolation, request?: FastifyReques
 }
 
 function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
-  const body = request?.body;
-  if (!(body instanceof RawBody)) return [];
-  const parsed = Object(body.value) as object;
+  const parsed = Object(request?.receivedBody?.value) as object;
   return [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));
 }

@@ -5,7 +5,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
-const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?![^\s,])/g;
 /** An address with a port, as some proxies forward it: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
 

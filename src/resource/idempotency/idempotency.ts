@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
-import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
+import { IDEMPOTENCY_KEY } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
 import { targetOf } from '../../http/messages/request.js';
 import type { StoredResult } from './stored-result.entity.js';
@@ -41,8 +41,7 @@ export class IdempotencyKey {
     const { pathname, search } = targetOf(request);
     this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
     // A body that the handler reads as a stream has no content here; its length stands for it.
-    const known = request.body instanceof RawBody ? request.body.content : undefined;
-    const content = known ?? request.headers['content-length'];
+    const content = request.receivedBody?.content ?? request.headers['content-length'];
     this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
   }
 }

@@ -22,6 +22,7 @@ const NOT_MATCHING: readonly Field[] = [
   ['a weak tag in lower case, which is no tag', (etag) => `w/${etag}`],
   ['a list without it', () => '"a", "b"'],
   ['a tag without its quotes', (etag) => etag.slice(1, -1)],
+  ['a tag with text behind its quotes', (etag) => `${etag}x`],
 ];
 
 /** Tests If-Match, If-None-Match, 304, 412 and 428. */
