@@ -103,7 +103,11 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
   const options = {
     origin,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+    allowedHeaders: [
+      ...['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+      // Pages with OpenTelemetry send these with each request.
+      ...['traceparent', 'tracestate'],
+    ],
     exposedHeaders: [
       'ETag',
       'Idempotency-Replayed',

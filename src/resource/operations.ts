@@ -140,13 +140,19 @@ function isWhole(record: Type, body: Type): boolean {
   return [...propertiesOf(record).declared].every((property) => property === 'id' || sent.has(property));
 }
 
-const PATCHED =
-  'Changes the properties that are sent. An empty object changes nothing. ' +
-  'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.';
+/** Describes PATCH. RFC 7396 would merge the objects inside, but a DTO validates each of them as a whole. */
+function patched(body: Type): string {
+  const hasObjects = propertiesOf(body).nested.size > 0;
+  return (
+    'Changes the properties that are sent. An empty object changes nothing. ' +
+    'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.' +
+    (hasObjects ? ' A property that is an object is replaced as a whole, not merged.' : '')
+  );
+}
 
 export const ApiPatch = (
   name: ResourceName,
-  { body, description = PATCHED, errors = [] }: BodyOptions,
+  { body, description = patched(body), errors = [] }: BodyOptions,
 ): MethodDecorator =>
   applyDecorators(
     operation(`patch${name.typeName}`, `Partially update ${name.indefinite}`, description),

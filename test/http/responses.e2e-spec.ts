@@ -47,6 +47,7 @@ describe('CORS', () => {
     expect(fields(headers, 'access-control-allow-headers')).toEqual(
       expect.arrayContaining([
         ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'x-request-id'],
+        ...['traceparent', 'tracestate'],
       ]),
     );
     expect(fields(headers, 'vary')).toContain('origin');
