@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { announcesClose, currentPacket, sentBytes, SocketFlow } from './node-internals.js';
+import { announcesClose, currentPacket, sendQueues, sentBytes, SocketFlow } from './node-internals.js';
 
 type Handled = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -40,6 +40,13 @@ describe('the non-public properties of a socket', () => {
       expect(socket).toHaveProperty('_handle.writeQueueSize', 0);
     });
     expect(sentBytes(socket!)).toEqual({ sent: expect.any(Number), unsent: 0 });
+  });
+
+  it('include the descriptor, under which Linux reports the length of the send buffer', async () => {
+    await serve(({ socket }) => {
+      expect(socket).toHaveProperty('_handle.fd', expect.any(Number));
+      expect([...sendQueues().values()].every(Number.isInteger)).toBe(true);
+    });
   });
 
   it('include whether its HTTP server reads, and how its parser resumes', async () => {

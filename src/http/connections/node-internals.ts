@@ -101,8 +101,8 @@ export function sendQueues(): ReadonlyMap<string, number> {
   const queues = new Map<string, number>();
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6'].filter((each) => existsSync(each))) {
     for (const line of readFileSync(table, 'latin1').split('\n').slice(1)) {
-      const [, , , , queue = '', , , , , inode = ''] = line.trim().split(/\s+/);
-      queues.set(inode, parseInt(queue, 16));
+      const [, , , , queue = '', , , , , inode] = line.trim().split(/\s+/);
+      if (inode !== undefined) queues.set(inode, parseInt(queue, 16));
     }
   }
   return queues;
