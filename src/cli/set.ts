@@ -23,6 +23,8 @@ export interface SetOptions {
 export async function setSettings(assignments: readonly string[], { list = false, unset = [] }: SetOptions) {
   const isChange = assignments.length + unset.length > 0;
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
+  const assigned = unset.find((name) => name.includes('='));
+  if (assigned !== undefined) throw new UsageError(`--unset takes names: put ${assigned} before it`);
   const config = loadConfigFromProcess(SETTINGS);
   const changes = assignments.map((assignment) => parsed(config, assignment));
   const names = [...changes.map(([name]) => name), ...unset];

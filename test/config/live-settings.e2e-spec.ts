@@ -179,6 +179,7 @@ describe('cli set, with two services on one database', () => {
     [['MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
     [['MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
     [['MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
+    [['--unset', 'LOG_LEVEL', 'MAINTENANCE=true'], '--unset takes names: put MAINTENANCE=true before it'],
     [[], 'give NAME=VALUE, --unset NAME, or --list'],
   ])('%j exits with 2', async (args, message) => {
     expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
