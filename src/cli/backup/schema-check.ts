@@ -73,12 +73,14 @@ function schemaOf(path: string): Map<string, string> {
   return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, comparable(sql)]));
 }
 
-/** Types and defaults that migrations of earlier versions gave to columns, and those of the same columns now. */
+/** Text in definitions of earlier migrations and of rebuilt tables, and what it is now. */
 const OLDER_COLUMNS = [
   [/timestamp(?:with(?:out)?timezone)?/g, 'datetime'],
   ['uuid', 'varchar'],
   ['default(true)', 'default(1)'],
   ['default(false)', 'default(0)'],
+  // The default of SQL, which TypeORM writes out when it rebuilds a table.
+  ['onupdatenoaction', ''],
 ] as const;
 
 /** SQL without quotes, blanks and case of names. */
