@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Body, Controller, Module, Post, type Type, Req } from '@nestjs/common';
+import { Body, Controller, Module, Post, Req, type Type } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';

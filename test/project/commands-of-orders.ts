@@ -1,6 +1,11 @@
+import { TableColumn } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { SETTINGS } from '../../src/features.js';
 import { line, lines, run as runCommand } from '../support/command.js';
 import { describeEngines } from '../support/engine.js';
 import type { ProjectCommands } from '../support/project/project-commands.js';
+import { environmentIn } from '../support/service.js';
 
 export const ORDERS =
   'orders customer:text:100 code:text:20 quantity:int:1..1000=1 note?:text:50 status:enum:open,paid=open cookieId:ref:cookies ' +
@@ -140,6 +145,20 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
+    });
+
+    it('a backup is restored after a migration that rebuilds orders, with their reference, was reverted', async () => {
+      await done('migrate');
+      const config = loadConfig(environmentIn(folder, commands.database), SETTINGS);
+      const dataSource = await (await createDataSource(config)).initialize();
+      const runner = dataSource.createQueryRunner();
+      await runner.addColumn('orders', new TableColumn({ name: 'extra', type: 'integer', isNullable: true }));
+      await runner.dropColumn('orders', 'extra');
+      await runner.release();
+      await dataSource.destroy();
+      await done('doctor --fix');
+      await done('backup rebuilt.sqlite');
+      await done('restore rebuilt.sqlite');
     });
 
     it('import of cookies as orders ends with 1, and names what is no property of an order', async () => {

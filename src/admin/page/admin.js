@@ -550,7 +550,7 @@ function markInvalid(properties, { details = [] }) {
 }
 
 /** The ETag for `If-Match`, without the `W/` of a proxy that compresses. */
-const strongTag = (headers) => headers.get('etag')?.replace('W/', '');
+const strongTag = (headers) => headers.get('etag')?.replace(/^W\//, '');
 
 /** Shows the current version of the record. @returns its ETag */
 async function showNewVersion(problem, path, version) {

@@ -74,7 +74,7 @@ function schemaOf(path: string): Map<string, string> {
 }
 
 /** Text in definitions of earlier migrations and of rebuilt tables, and what it is now. */
-const OLDER_COLUMNS = [
+const EQUAL_TEXTS = [
   [/timestamp(?:with(?:out)?timezone)?/g, 'datetime'],
   ['uuid', 'varchar'],
   ['default(true)', 'default(1)'],
@@ -87,7 +87,7 @@ const OLDER_COLUMNS = [
 function comparable(sql: string): string {
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
   let plain = masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase();
-  for (const [older, newer] of OLDER_COLUMNS) plain = plain.replaceAll(older, newer);
+  for (const [text, now] of EQUAL_TEXTS) plain = plain.replaceAll(text, now);
   return plain.startsWith('createtable') ? definitionsOf(plain).sort().join() : plain;
 }
 

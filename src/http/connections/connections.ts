@@ -15,9 +15,9 @@ import type { Config } from '../../config/config.js';
 import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
-import { sendQueues } from './node-internals.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
 import { CompactRequest, RequestTracker, TrackedResponse } from './request-tracker.js';
+import { readSendQueues, type SendQueues } from './send-queues.js';
 import { TlsCertificate } from './tls-certificate.js';
 
 /** Milliseconds between two checks of all connections. */
@@ -232,8 +232,8 @@ export class Connections implements ConnectionOwner {
   private sweep(): void {
     const now = performance.now();
     const { requestTimeout, stallTimeout } = this.limits;
-    let queues: ReturnType<typeof sendQueues> | undefined;
-    const readQueues = () => (queues ??= sendQueues());
+    let queues: SendQueues | undefined;
+    const readQueues = (): SendQueues => (queues ??= readSendQueues());
     for (const connection of this.all) {
       connection.checkOverdue(now, requestTimeout);
       if (connection.flow.isStalled(stallTimeout, now, readQueues)) connection.cut('stalled');

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { inodeOf, type SendQueues } from './send-queues.js';
 
 /**
  * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes
@@ -47,11 +47,14 @@ export class SocketFlow {
    * Tells whether the client has read nothing for `timeout` milliseconds. The kernel accepts further bytes only when a third
    * of its send buffer is free, which a slow reader reaches late. So the length of that buffer counts in the second half.
    */
-  isStalled(timeout: number, now: number, readQueues: () => ReadonlyMap<string, number>): boolean {
+  isStalled(timeout: number, now: number, readQueues: () => SendQueues): boolean {
     const stalled = this.stalledFor(now);
-    if (stalled <= timeout / 2) this.queued = undefined;
-    if (stalled <= timeout && (stalled <= timeout / 2 || this.queued !== undefined)) return false;
     const before = this.queued;
+    if (stalled <= timeout / 2) {
+      this.queued = undefined;
+      return false;
+    }
+    if (stalled <= timeout && before !== undefined) return false;
     this.queued = readQueues().get(inodeOf(internalsOf(this.wire)._handle?.fd));
     if (stalled <= timeout) return false;
     if (this.queued === undefined || this.queued === before) return true;
@@ -86,26 +89,6 @@ export class SocketFlow {
     if (this.isReading) this.resumedAt = performance.now();
     else this.pauseReading();
   }
-}
-
-function inodeOf(descriptor?: number): string {
-  try {
-    return /\d+/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[0] ?? '';
-  } catch {
-    return '';
-  }
-}
-
-/** Bytes in the send buffer of each TCP socket, by inode (proc(5), /proc/net/tcp); none on other systems than Linux. */
-export function sendQueues(): ReadonlyMap<string, number> {
-  const queues = new Map<string, number>();
-  for (const table of ['/proc/net/tcp', '/proc/net/tcp6'].filter((each) => existsSync(each))) {
-    for (const line of readFileSync(table, 'latin1').split('\n').slice(1)) {
-      const [, , , , queue = '', , , , , inode] = line.trim().split(/\s+/);
-      if (inode !== undefined) queues.set(inode, parseInt(queue, 16));
-    }
-  }
-  return queues;
 }
 
 /** Bytes that the operating system has accepted, and bytes that it has not accepted yet. */

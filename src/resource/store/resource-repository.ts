@@ -74,18 +74,12 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
         return stored && { ...stored, record: this.table.copyOf(stored.record) };
       });
     };
+    const findAlone = async (id: Id) => (await findTogether([id]).catch((error: Error) => [error]))[0];
     const findAll = (ids: Id[]) =>
       findTogether(ids).catch((error: unknown) => {
         // One of the records has an integer that cannot be read.
         if (ids.length === 1 || !(error instanceof UnsafeIntegerError)) throw error;
-        return Promise.all(
-          ids.map((id) =>
-            findTogether([id]).then(
-              ([found]) => found,
-              (reason: Error) => reason,
-            ),
-          ),
-        );
+        return Promise.all(ids.map(findAlone));
       });
     this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
   }
