@@ -205,6 +205,9 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect([ofAlice.body.at(-1).id, idsOf(ofBob)]).toEqual([one.id, expect.arrayContaining([two.id])]);
       expect(idsOf(ofAlice)).not.toContain(two.id);
       expect(idsOf(ofBob)).not.toContain(one.id);
+      expect((await bob.get('/outings/mine', { 'if-none-match': etagOf(ofBob) })).status).toBe(304);
+      // A browser in which another subject signs in sends the ETag of the first one.
+      expect((await bob.get('/outings/mine', { 'if-none-match': etagOf(ofAlice) })).status).toBe(200);
     }
   });
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
@@ -7,7 +8,7 @@ import { routeOf, targetOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
-import type { AnyResourceEntity } from '../resource-entity.js';
+import type { AnyResourceEntity, Version } from '../resource-entity.js';
 import type { ResourceRepository } from '../store/resource-repository.js';
 import { PAGE, type ResourceSnapshot } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
@@ -41,13 +42,15 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
-    const setHeaders = (usage: ResourceUsage): void => {
+    const suffix = suffixOf(source.scopeKey, query);
+    const setHeaders = (usage: ResourceUsage): Version => {
       if (source.scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
-      reply.header('etag', etagOf(usage));
+      const version = { epoch: usage.epoch + suffix, revision: usage.revision };
+      reply.header('etag', etagOf(version));
+      return version;
     };
     const usage = await source.usage();
-    setHeaders(usage);
-    if (preconditions.isNotModified(usage)) {
+    if (preconditions.isNotModified(setHeaders(usage))) {
       reply.code(304);
       return undefined;
     }
@@ -144,6 +147,15 @@ export class ResourceLists {
     const stream = new ListStream(chunks, this.config.listTimeout, closed);
     return stream.once('error', () => this.metrics.cutOffLists.inc(route));
   }
+}
+
+/**
+ * The part of an ETag that names the selected records; empty for all of them. Handlers may select them by the subject
+ * of the token, and one subject's ETag must not fit the list of another.
+ */
+function suffixOf(scopeKey: string | undefined, query: ListQuery): string {
+  const selected = JSON.stringify([scopeKey, query]);
+  return selected === '[null,{}]' ? '' : `.${createHash('sha256').update(selected).digest('base64url').slice(0, 12)}`;
 }
 
 /** The `Link` (RFC 8288) to the page after an id or a cursor; the other query parameters of the target stay. */
