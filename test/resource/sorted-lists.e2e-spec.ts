@@ -254,6 +254,14 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     );
   });
 
+  it.each(['price', '-price'])('pages with sort=%s have each sample once after arithmetic in SQL', async (sort) => {
+    await create(['1.15', '2.35', '2.35', '2.35', '0.10', '33.33', '70.07'].map((price) => sample({ price })));
+    await service.app.get(DataSource).query('UPDATE samples SET value = value * 1.1 + 0.1');
+    const found = await pages(`sort=${sort}&limit=2`);
+    expect(found).toEqual((await all()).sort(compare(sort)));
+    await clear();
+  });
+
   describe('of thousands of samples', () => {
     const COUNT = 5000;
 

@@ -120,7 +120,8 @@ export function positionOf(
 const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   integer: Number.isSafeInteger,
   number: Number.isFinite,
-  decimal: (value) => typeof value === 'string' && PARSERS.decimal(value) !== undefined,
+  // SQLite stores a number.
+  decimal: (value) => (typeof value === 'string' ? PARSERS.decimal(value) !== undefined : Number.isFinite(value)),
   date: (value) => typeof value === 'string' && PARSERS.date(value) !== undefined,
   'date-time': isStoredMoment,
 };

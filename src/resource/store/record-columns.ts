@@ -14,7 +14,10 @@ export interface RecordColumn {
   readonly initial: () => unknown;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
-  /** SQL expression for the value in a cursor, with NULL also for decimals, and the parameter that converts it back. */
+  /**
+   * SQL expression for the value in a cursor, and the parameter that converts it back. It is exact: on SQLite,
+   * arithmetic makes decimals with more digits than their scale.
+   */
   readonly cursorValue: string;
   readonly cursorPlaceholder: string;
 }
@@ -79,7 +82,7 @@ function recordColumn(
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
   const json = columnJson(dialect, name, kind, scale);
-  const text = json.isQuoted ? `CASE WHEN ${name} IS NOT NULL THEN ${json.expression} END` : name;
+  const exact = kind === 'date-time' ? dialect.exactDate(name) : kind === 'decimal' ? name : undefined;
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {
@@ -90,7 +93,7 @@ function recordColumn(
     placeholder,
     json: isNullable ? nullableJson(name, json) : json,
     initial: initialOf(entity, metadata, kind, scale),
-    cursorValue: kind === 'date-time' ? dialect.exactDate(name) : text,
+    cursorValue: exact ?? (json.isQuoted ? json.expression : name),
     cursorPlaceholder: kind === 'date-time' ? dialect.dateOfExact('?') : placeholder,
   };
 }
