@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { migrate } from '../../src/database/schema/migrations.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { actAs } from '../../src/resource/audit/actor.js';
 import { dropAuditTriggers, missingGuards } from '../../src/resource/audit/audit-triggers.js';
@@ -19,6 +20,17 @@ const isSqlite = engineInUse() === 'sqlite';
 const DATABASE_USER = isSqlite ? 'sqlite' : 'cookies';
 
 type SqlWrites = Readonly<Record<string, [sql: (id: number) => string, operations: string]>>;
+
+class RenamingTwice2000000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+    await runner.renameColumn('deeds', 'title', 'name');
+    await runner.renameColumn('deeds', 'name', 'title');
+    await runner.query(`INSERT INTO deeds (title) VALUES ('of a migration')`);
+  }
+
+  async down(): Promise<void> {}
+}
 
 /** SQL of other writers on the deeds a, b and c with ids from `id` on, and the expected operations in the trail. */
 const WRITES: SqlWrites = {
@@ -459,6 +471,20 @@ describe(`the audit trail (${engineInUse()})`, () => {
     await source.query(`UPDATE deeds SET title = 'seen' WHERE id = (SELECT max(id) FROM deeds)`);
     expect(await count()).toBe(before + 1);
     expect(await verify()).toMatchObject({ code: 0 });
+  });
+
+  it('continues, like count and revision, beside a migration that drops the triggers', async () => {
+    const deeds = `SELECT epoch, revision, used FROM storage WHERE resource = 'deeds'`;
+    const [before] = await source.query<[{ epoch: string; used: number }]>(deeds);
+    const lines = await count();
+    Object.assign(source, { migrations: [...source.migrations, new RenamingTwice2000000000000()] });
+    await migrate(source);
+    const [migrated] = await source.query<[{ revision: number }]>(deeds);
+    await source.query(`INSERT INTO deeds (title) VALUES ('beside')`);
+    const [after] = await source.query<[object]>(deeds);
+    expect(after).toMatchObject({ used: before.used + 2, revision: migrated.revision + 1 });
+    expect(after).not.toMatchObject({ epoch: before.epoch });
+    expect(await count()).toBe(lines + 1);
   });
 });
 

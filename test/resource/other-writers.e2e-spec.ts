@@ -147,7 +147,7 @@ class PlainCookiesController {
 @Module({ imports: [TypeOrmModule.forFeature([Cookie])], controllers: [PlainCookiesController] })
 class PlainCookiesModule {}
 
-/** A migration that rebuilds a table. On SQLite this drops the triggers, which the next start makes again. */
+/** A migration that rebuilds a table. On SQLite this drops the triggers, which are made again at its end. */
 class CascadeToSamples implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const { foreignKeys } = (await runner.getTable('samples'))!;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
@@ -12,6 +11,12 @@ const LAST_ATTEMPT = 600_000;
 
 type SchemaChange = 'executePendingMigrations' | 'undoLastMigration';
 export type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
+
+/** An entity class that takes part in migrations, in their transaction. */
+export interface MigratingEntity {
+  /** @returns the function to call after the last migration */
+  beforeMigrations(this: void, runner: QueryRunner): Promise<() => Promise<void>>;
+}
 
 /** @returns the names of the migrations that ran; see `changeSchema` */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
@@ -57,17 +62,18 @@ async function changeOnce(
     await runner.beforeMigration();
     // In the mode `each`, TypeORM begins the transactions, except for a migration that must run without one.
     if (mode === 'all') await runner.startTransaction();
+    const complete = await completions(runner);
     try {
       const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
-      if (done?.length !== 0) await renewEpochs(runner);
+      if (done?.length !== 0) await complete();
       if (runner.isTransactionActive) await runner.commitTransaction();
       return done ?? [];
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction();
       if (mode === 'all') throw failedMigration(error);
       // Migrations before the one that failed are committed.
-      await renewEpochs(runner).catch(() => undefined);
+      await complete().catch(() => undefined);
       throw error;
     }
   } finally {
@@ -76,10 +82,16 @@ async function changeOnce(
   }
 }
 
-/** Makes old ETags invalid: records may have other values now under their old revisions. */
-async function renewEpochs(runner: QueryRunner): Promise<void> {
-  if (!(await runner.hasTable('storage'))) return;
-  await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
+/** Calls `beforeMigrations` of the entity classes, and returns a function that calls what they returned. */
+async function completions(runner: QueryRunner): Promise<() => Promise<void>> {
+  const steps: (() => Promise<void>)[] = [];
+  for (const { target } of runner.dataSource.entityMetadatas) {
+    const step = await (target as Partial<MigratingEntity>).beforeMigrations?.(runner);
+    if (step !== undefined) steps.push(step);
+  }
+  return async () => {
+    for (const step of steps) await step();
+  };
 }
 
 function failedMigration(error: unknown): unknown {

@@ -1,4 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { keepTriggers } from './kept-triggers.js';
 
 /**
  * Count, capacity and revision of one resource. The triggers of the resource's table update the row in the transaction
@@ -7,6 +8,9 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
 export class StorageRow {
+  /** See `MigratingEntity`. */
+  static readonly beforeMigrations = keepTriggers;
+
   @PrimaryColumn('varchar')
   resource!: string;
 

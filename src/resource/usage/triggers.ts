@@ -15,16 +15,19 @@ export interface Triggers {
 
 /** Tells whether the triggers of a table exist, are enabled, and equal those in `create`. */
 export async function areMade(runner: Runner, table: string, { create, body }: Triggers): Promise<boolean> {
-  const texts = create.map(() => '?').join(', ');
+  // Without parameters, which are `?` in a transaction, but `$1` in a migration on PostgreSQL.
   const [row] = await runner.query<[{ count: number }]>(
     body === undefined
-      ? `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`
+      ? `SELECT count(*) AS count FROM sqlite_schema
+         WHERE type = 'trigger' AND tbl_name = '${table}' AND sql IN (${create.map(literal).join(', ')})`
       : `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-         WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
-    body === undefined ? [table, ...create] : [`"${table}"`, body],
+         WHERE tgrelid = to_regclass('"${table}"') AND tgenabled IN ('O', 'A') AND prosrc = ${literal(body)}`,
+    [],
   );
   return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
 }
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Drops triggers: on PostgreSQL with the function that they call, on SQLite by their names. */
 export async function dropTriggersByName(

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { QueryRunner } from 'typeorm';
+import { hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
+import { hasTriggers, makeTriggers } from './triggers.js';
+
+/**
+ * Completes migrations in their transaction: new epochs make old ETags invalid, because records may have other values now
+ * under their old revisions. Triggers that a migration dropped or that became wrong are made, because a running service
+ * may write before the next start. It drops them when it rebuilds a table on SQLite.
+ * @returns the function to call after the last migration
+ */
+export async function keepTriggers(runner: QueryRunner): Promise<() => Promise<void>> {
+  const { dataSource } = runner;
+  const audited: string[] = [];
+  for (const table of await resourceTables(runner)) {
+    if (!(await hasAuditTriggers(runner, dataSource, table, false))) audited.push(table);
+  }
+  return async () => {
+    const tables = await resourceTables(runner);
+    for (const table of tables) {
+      if (!(await hasTriggers(runner, dataSource, table))) await makeTriggers(runner, dataSource, table);
+    }
+    for (const table of tables.filter((name) => audited.includes(name))) {
+      const isRight = await hasAuditTriggers(runner, dataSource, table, true);
+      if (!isRight) await makeAuditTriggers(runner, dataSource, table);
+    }
+    if (!(await runner.hasTable('storage'))) return;
+    await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
+  };
+}
+
+/** The tables of resources with an entity; none in a schema from before the triggers. */
+async function resourceTables(runner: QueryRunner): Promise<string[]> {
+  if (!(await runner.hasColumn('storage', 'replaced'))) return [];
+  const rows = (await runner.query('SELECT resource FROM storage ORDER BY resource')) as { resource: string }[];
+  const tables: string[] = [];
+  for (const { resource } of rows) {
+    if (runner.dataSource.hasMetadata(resource) && (await runner.hasTable(resource))) tables.push(resource);
+  }
+  return tables;
+}
