@@ -154,6 +154,53 @@ export const RECORDS: Habits = {
     },
     [{ jug: '2026-01-31', mug: '2026-01-31' }],
   ],
+  'changeColumn() never cuts, rounds or keeps a value that the new type cannot have': [
+    async ({ dataSource }) => {
+      const columns: TableColumnOptions[] = [
+        { name: 'label', type: 'varchar', length: '9' },
+        { name: 'price', type: 'decimal', precision: 5, scale: 2 },
+        { name: 'pieces', type: 'decimal', precision: 5, scale: 2 },
+        { name: 'weight', type: 'double precision' },
+        { name: 'packed', type: 'varchar' },
+        { name: 'sent', type: 'varchar' },
+      ];
+      await dataSource.transaction(async ({ queryRunner }) => {
+        await queryRunner!.createTable(new Table({ name: 'crates', columns }));
+        await queryRunner!.query(
+          `INSERT INTO crates VALUES ('heavy', 1.4, 3.00, 2.5, 'soon', '2026-01-31T01:00:00+02:00')`,
+        );
+      });
+      const change = (name: string, column: Partial<TableColumnOptions>) =>
+        dataSource.transaction(({ queryRunner }) =>
+          queryRunner!.changeColumn('crates', name, new TableColumn({ name, type: 'varchar', ...column })),
+        );
+      const rejected: string[] = [];
+      for (const [name, type] of Object.entries({ price: 'integer', weight: 'integer', packed: 'timestamp' })) {
+        await change(name, { type }).catch(() => rejected.push(name));
+      }
+      // SQLite has no limit for the length of a text.
+      await change('label', { length: '3' }).catch(() => undefined);
+      await change('pieces', { type: 'integer' });
+      await change('sent', { type: 'timestamp' });
+      const right = `label = 'heavy' AND price > 1.3 AND pieces = 3 AND weight > 2.4 AND packed = 'soon'`;
+      const rows = await dataSource.sql`SELECT 1 AS one FROM crates WHERE sent = ${new Date('2026-01-30T23:00:00Z')}`;
+      return [rejected, rows, (await dataSource.query<object[]>(`SELECT label FROM crates WHERE ${right}`)).length];
+    },
+    [['price', 'weight', 'packed'], [{ one: 1 }], 1],
+  ],
+  'addColumn() with an instant as default stores it as TypeORM does': [
+    async ({ dataSource }) =>
+      dataSource.transaction(async ({ queryRunner }) => {
+        const runner = queryRunner!;
+        await runner.createTable(new Table({ name: 'lamps', columns: [{ name: 'id', type: 'integer' }] }));
+        await runner.query('INSERT INTO lamps (id) VALUES (1)');
+        const column = { name: 'lit', type: 'timestamp', default: `'2026-01-31T01:00:00+02:00'` };
+        await runner.addColumn('lamps', new TableColumn(column));
+        await runner.query('INSERT INTO lamps (id) VALUES (2)');
+        return runner.sql`SELECT count(*) AS count FROM lamps WHERE lit = ${new Date('2026-01-30T23:00:00Z')}`;
+      }),
+    [{ count: 2 }],
+  ],
   'addColumn() and changeColumn() make the columns of the entities': [
     async ({ dataSource }) => {
       await dataSource.transaction(async ({ queryRunner: runner }) => {

@@ -114,9 +114,9 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (old !== undefined && isConverted(old, changed)) {
       const alter = `ALTER COLUMN ${this.driver.escape(old.name)}`;
       const convert = (column: TableColumn, dropsDefault: string, setsDefault: string): Query => {
-        const type = this.driver.createFullType(column);
         const from = (column === old ? changed : old).type;
-        const change = `${alter} TYPE ${type} USING ${conversion(this.driver.escape(old.name), from, type)}`;
+        const using = conversion(this.driver.escape(old.name), from, column.type);
+        const change = `${alter} TYPE ${this.driver.createFullType(column)} USING ${using}`;
         return new Query(`ALTER TABLE ${this.escapePath(known)} ${dropsDefault}${change}${setsDefault}`);
       };
       // The default of the old type may have no value in the new type. TypeORM sets the new default.
@@ -184,11 +184,18 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
   return isPlain && (old.type !== changed.type || old.length !== changed.length);
 }
 
-/** Days and instants are those of UTC, whatever the time zone of the session. */
+/**
+ * Days and instants are those of UTC, whatever the time zone of the session. A cast to a type with a length would cut off
+ * texts, and a cast to an integer would round.
+ */
 function conversion(column: string, from: string, to: string): string {
   const [fromInstant, toInstant] = [from, to].map((type) => / with time zone$/i.test(type));
   if (from === 'date' && toInstant) return `${column}::timestamp AT TIME ZONE 'UTC'`;
-  return fromInstant && to === 'date' ? `(${column} AT TIME ZONE 'UTC')::date` : `${column}::${to}`;
+  if (fromInstant && to === 'date') return `(${column} AT TIME ZONE 'UTC')::date`;
+  if (/^(bigint|smallint)$/.test(to) && /^(numeric|decimal|double precision|real)$/.test(from)) {
+    return `CASE WHEN ${column} = trunc(${column}) THEN ${column}::${to} ELSE ${column}::text::${to} END`;
+  }
+  return `${column}::${to === 'character' ? 'bpchar' : to}`;
 }
 
 /** Not a rollback to a savepoint. */

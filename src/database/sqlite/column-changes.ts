@@ -1,8 +1,14 @@
-import type { Table } from 'typeorm';
+import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 
 /** The formats of stored days and instants. */
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
+
+/** Storage classes (https://sqlite.org/datatype3.html) of numbers by the type of their column. */
+const STORED: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(['integer', 'int', 'bigint', 'smallint'].map((type) => [type, `('integer')`])),
+  ...Object.fromEntries(['decimal', 'numeric', 'double precision'].map((type) => [type, `('integer', 'real')`])),
+};
 
 /** The type on SQLite of a column in a migration for both engines. */
 export const typeOnSqlite = (type: string): string => (type.startsWith('timestamp') ? 'datetime' : type);
@@ -26,15 +32,47 @@ export function renameInPlace(changed: Table, table: Table): void {
   }
 }
 
-/** Statements that turn days into instants, or instants into days: a rebuild copies their texts as they are. */
+/** Columns whose type a rebuild changes. TypeORM copies their values as they are. */
+function* changedTypes(changed: Table, table: Table): Generator<{ column: string; before: string; after: string }> {
+  if (changed.columns.length !== table.columns.length) return;
+  for (const [position, { name, type }] of changed.columns.entries()) {
+    const [before, after] = [table.columns[position]!.type, type].map(typeOnSqlite) as [string, string];
+    if (before !== after) yield { column: `"${name}"`, before, after };
+  }
+}
+
+/** Statements that turn values into days or instants as they are stored, and back. */
 export function dateConversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
-  const columns = changed.columns.length === table.columns.length ? changed.columns : [];
-  const conversions = columns.flatMap(({ name, type }, position) => {
-    const [before, after] = [table.columns[position]!.type, type].map((each) => FORMATS[typeOnSqlite(each)]);
-    if (before === undefined || after === undefined || before === after) return [];
-    const to = (format: string) =>
-      new Query(`UPDATE "${changed.name}" SET "${name}" = coalesce(strftime('${format}', "${name}"), "${name}")`);
-    return [{ up: to(after), down: to(before) }];
+  const conversions = [...changedTypes(changed, table)].map(({ column, before, after }) => {
+    const to = (type: string): Query[] => {
+      const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
+      return FORMATS[type] === undefined ? [] : [new Query(`UPDATE "${changed.name}" ${set}`)];
+    };
+    return { up: to(after), down: to(before) };
   });
-  return { up: conversions.map(({ up }) => up), down: conversions.map(({ down }) => down) };
+  return { up: conversions.flatMap(({ up }) => up), down: conversions.flatMap(({ down }) => down) };
+}
+
+const dateSql = (type: string, column: string): string => `strftime('${FORMATS[type]}', ${column})`;
+
+/** Statements that select values which a changed column must not have: SQLite stores any value in any column. */
+export function misfits(changed: Table, table: Table): { readonly sql: string; readonly message: string }[] {
+  return [...changedTypes(changed, table)].flatMap(({ column, after }) => {
+    const isDate = FORMATS[after] !== undefined;
+    if (!isDate && STORED[after] === undefined) return [];
+    const fits = isDate ? `${column} = ${dateSql(after, column)}` : `typeof(${column}) IN ${STORED[after]}`;
+    const sql = `SELECT ${column} AS value FROM "${changed.name}" WHERE ${column} IS NOT NULL AND (${fits}) IS NOT 1 LIMIT 1`;
+    return [{ sql, message: `of ${column} in "${changed.name}" is no ${after}; change such rows before the column` }];
+  });
+}
+
+/** An instant of RFC 3339 as the default of a column; without an offset, it is in UTC. */
+const INSTANT = /^'([0-9-]{10}T[0-9:.]+)(Z|[+-][0-9:]{5})?'$/;
+
+/** A default of a migration for both engines as SQLite stores it. */
+export function storedDefault({ type, default: value }: TableColumn): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  const [, time, offset = 'Z'] = (typeOnSqlite(type) === 'datetime' && INSTANT.exec(String(value))) || [];
+  if (time === undefined) return value;
+  return `'${new Date(time + offset).toISOString().replace('T', ' ').replace('Z', '')}'`;
 }

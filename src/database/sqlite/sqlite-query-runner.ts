@@ -9,7 +9,7 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import { dateConversions, renameInPlace, typeOnSqlite } from './column-changes.js';
+import { dateConversions, misfits, renameInPlace, storedDefault, typeOnSqlite } from './column-changes.js';
 import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -102,15 +102,21 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     renameInPlace(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = dateConversions(changed, table);
+    const checks = misfits(changed, table);
     await super.recreateTable(changed, table, migrateData);
     await this.executeQueries(up, down);
+    if (this.sqlMemoryMode) return;
+    for (const { sql, message } of checks) {
+      const [row] = (await this.query(sql)) as { value: unknown }[];
+      if (row !== undefined) throw new TypeORMError(`The value ${JSON.stringify(row.value)} ${message}`);
+    }
   }
 
   /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
     copy.type = this.driver.normalizeType({ type: typeOnSqlite(column.type) as ColumnType });
-    if (typeof column.default === 'boolean') copy.default = Number(column.default);
+    copy.default = storedDefault(column);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
 
