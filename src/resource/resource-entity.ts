@@ -20,15 +20,19 @@ export function isBetween(column: string, min: number, max: number): string {
  * A foreign key to a record of another resource, or of the same one; an import checks the latter at its end. A write
  * with an unknown id is 400; the deletion of a referenced record is 409.
  * @param entity its name, because a feature does not import entities of other features
- * @param options `ids` is the kind of ids of the other resource
+ * @param options `ids` is the kind of ids of the other resource; `unique` allows one record for each
  */
 export function References(
   entity: string,
-  { nullable = false, ids = INTEGER_IDS }: { readonly nullable?: boolean; readonly ids?: IdKind } = {},
+  {
+    nullable = false,
+    ids = INTEGER_IDS,
+    unique = false,
+  }: { readonly nullable?: boolean; readonly ids?: IdKind; readonly unique?: boolean } = {},
 ): PropertyDecorator {
   return (target, property) => {
     Column(ids.columnType, { nullable })(target, property);
-    Index()(target, property);
+    Index({ unique })(target, property);
     const deferrable = entity === target.constructor.name ? 'INITIALLY IMMEDIATE' : undefined;
     ForeignKey(entity, { onDelete: 'RESTRICT', deferrable })(target, property);
   };

@@ -18,8 +18,8 @@ const OTHERS = [
   GIFT_CARDS,
   // It refers to the first resource and to cookies, and has an irregular plural.
   'people --singular person age:int:0..150 giftCardId:ref:gift-cards cookieId:ref:cookies',
-  // Its singular is a keyword of JavaScript.
-  'switches isOn:bool',
+  // Its singular is a keyword of JavaScript, and only its references are unique.
+  'switches isOn:bool personId:ref:people cookieId:ref:cookies giftCardId:ref:gift-cards --unique personId --unique cookieId,giftCardId',
 ];
 
 /** Files that the guide may create or change. A feature must not need a change of any other file. */

@@ -2,9 +2,18 @@ import { words } from '../names.js';
 
 export function entity({ singular, plural, type: className, values, fields, unique, hasTimestamps, ids }) {
   const checks = fields.flatMap(({ check, checkName }) => (check ? [`@Check('${checkName}', ${check})`] : []));
-  const indices = unique.map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
+  const isReference = (names) => fields.some(({ name, parent }) => parent !== undefined && name === names.join());
+  const indices = unique
+    .filter((names) => !isReference(names))
+    .map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
   const columns = fields.map(({ name, type, column, columnOptions, columnDefault, parent, isOptional }) => {
-    const options = { ...columnOptions, ...(isOptional && { nullable: true }), default: columnDefault };
+    const isUnique = parent !== undefined && unique.some((names) => names.join() === name);
+    const options = {
+      ...columnOptions,
+      ...(isOptional && { nullable: true }),
+      ...(isUnique && { unique: true }),
+      default: columnDefault,
+    };
     const json = JSON.stringify(options);
     const given = parent?.ids === 'uuid' ? json.replace('{', '{ ids: UUID_IDS, ') : json;
     const all = [`'${parent?.entity ?? column}'`, ...(given === '{}' ? [] : [given])];

@@ -58,7 +58,9 @@ export async function createResourceTable(
       deferrable: referencedTableName === name ? 'INITIALLY IMMEDIATE' : undefined,
     })),
     indices: [
-      ...Object.keys(references).map((column) => ({ columnNames: [column] })),
+      ...Object.keys(references)
+        .filter((column) => !unique.some((names) => names.length === 1 && names[0] === column))
+        .map((column) => ({ columnNames: [column] })),
       ...indices.map((names) => ({ columnNames: [...names] })),
       ...unique.map((names) => ({ columnNames: [...names], isUnique: true })),
     ],

@@ -160,9 +160,9 @@ export function describeLists(resource: ResourceUnderTest): void {
       const back = Object.fromEntries(Object.keys(patch).map((name) => [name, last[name]]));
       // The last record may already have the values of `patch`, because it is one of the combinations.
       const changes = Object.entries(patch).map(([name, value]) => {
-        return [name, isDeepStrictEqual(last[name], value) ? create[name] : value];
+        return [name, isDeepStrictEqual(last[name], value) ? create[name] : value] as const;
       });
-      for (const body of [Object.fromEntries(changes), back]) {
+      for (const body of [resource.next(Object.fromEntries(changes)), back]) {
         const patched = await resource.request('PATCH', `${path}/${last.id}`, { body });
         expectStatus(patched, 204);
         const changed = await resource.get(path);

@@ -10,7 +10,7 @@ import { variedValues } from './ranges.js';
 import { UniqueBodies } from './unique-bodies.js';
 
 /** A number that no parent has; see `idOf`. */
-export const MISSING = 99;
+export const MISSING = 999_999;
 
 interface Created {
   readonly id: Id;
@@ -86,7 +86,7 @@ export class ResourceUnderTest {
     return new CheckedClient(await Client.of(this.service, { scope }), this.document, this.path);
   }
 
-  /** Makes two records, so that a reference can change. */
+  /** Makes two records, so that a reference can change, or as many as a unique reference needs. */
   private async fillParent(path: string): Promise<void> {
     for (const number of [1, 2]) {
       const made = await this.client.request('POST', path, { body: this.exampleOf(path) });
@@ -96,6 +96,7 @@ export class ResourceUnderTest {
       const id = this.idOf(path, number);
       await this.dataSource.query(`UPDATE "${name}" SET id = '${id}' WHERE id = '${made.body.id}'`);
     }
+    await this.fillTo(this.unique.leastOf(path), [], path);
   }
 
   /** A body of POST for another resource. */
@@ -174,10 +175,12 @@ export class ResourceUnderTest {
   /**
    * Stores copies of the existing records until there are `count`.
    * @param varied properties with different values in each copy, set or not by clients
+   * @param path of the resource, or of a parent
    */
-  async fillTo(count: number, varied: readonly string[] = []): Promise<void> {
+  async fillTo(count: number, varied: readonly string[] = [], path = this.path): Promise<void> {
+    const name = path.slice(1);
     const repository = this.dataSource.getRepository<Record<string, unknown>>(
-      this.dataSource.entityMetadatas.find(({ tableName }) => tableName === this.name)!.target,
+      this.dataSource.entityMetadatas.find(({ tableName }) => tableName === name)!.target,
     );
     const originals = await repository.find({ order: { id: 'ASC' } });
     const { properties } = this.document.resolve(this.recordSchema);
@@ -186,26 +189,29 @@ export class ResourceUnderTest {
     const copies = Array.from({ length: count - originals.length }, (_, index) => {
       const { id: _id, revision: _revision, ...values } = originals[index % originals.length]!;
       const various = Object.entries(turns).map(([name, each]) => [name, each[index % each.length]]);
-      const next = this.next({ ...values, ...Object.fromEntries(various) });
-      const asStored = (name: string, value: unknown): unknown =>
-        values[name] instanceof Date && value !== null ? new Date(value as string) : value;
-      return Object.fromEntries(Object.entries(next).map(([name, value]) => [name, asStored(name, value)]));
+      const next = this.unique.next(path, { ...values, ...Object.fromEntries(various) });
+      const asStored = (property: string, value: unknown): unknown =>
+        values[property] instanceof Date && value !== null ? new Date(value as string) : value;
+      const copy = Object.entries(next).map(([property, value]) => [property, asStored(property, value)]);
+      const id = path !== this.path && hasUuids(this.document, path) && this.idOf(path, originals.length + index + 1);
+      return Object.fromEntries(id === false ? copy : [['id', id], ...copy]) as Body;
     });
-    await this.withCapacity(count, async () => {
+    const insert = async (): Promise<void> => {
       for (let at = 0; at < copies.length; at += 200) await repository.insert(copies.slice(at, at + 200));
-    });
+    };
+    await this.withCapacity(Math.max(count, originals.length), insert, name);
   }
 
   /** Sets the capacity while `work` runs. */
-  async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
-    const before = await this.setCapacity(capacity);
-    return work().finally(() => this.setCapacity(before));
+  async withCapacity<T>(capacity: number, work: () => Promise<T>, name = this.name): Promise<T> {
+    const before = await this.setCapacity(capacity, name);
+    return work().finally(() => this.setCapacity(before, name));
   }
 
   /** Sets the capacity, and returns the one before. */
-  async setCapacity(capacity: number): Promise<number> {
-    const [before] = await this.dataSource.query(`SELECT capacity FROM storage WHERE resource = '${this.name}'`);
-    await this.dataSource.query(`UPDATE storage SET capacity = ${capacity} WHERE resource = '${this.name}'`);
+  async setCapacity(capacity: number, name = this.name): Promise<number> {
+    const [before] = await this.dataSource.query(`SELECT capacity FROM storage WHERE resource = '${name}'`);
+    await this.dataSource.query(`UPDATE storage SET capacity = ${capacity} WHERE resource = '${name}'`);
     return Number(before.capacity);
   }
 

@@ -1,5 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { OpenApiDocument } from '../openapi-document.js';
+import type { Id } from '../../../src/resource/id-kinds.js';
+import { idOf } from './derived-contract.js';
 import type { Body, DerivedContract } from './resource-contract.js';
 
 /** Minimum number of possible values, more than the records of a test. */
@@ -41,16 +43,10 @@ export class UniqueBodies {
 
   /** For each key without a given property, a function from a number to a value of the property with the most possible values. */
   private changes(path: string, given: readonly string[]): Record<string, (count: number) => unknown> {
-    const { properties } = this.document.resolve(this.document.bodySchema('post', path));
-    const { foreignKeys } = this.entityOf(path);
     const keys = this.keysOf(path).filter((key) => !key.some((name) => given.includes(name)));
-    const references = new Set(foreignKeys.flatMap(({ columns }) => columns.map((column) => column.propertyName)));
     return Object.fromEntries(
       keys.map((key) => {
-        const [best] = key
-          .filter((name) => properties[name] !== undefined && !references.has(name))
-          .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
-          .sort((one, other) => other.size - one.size);
+        const best = this.bestOf(path, key);
         if (best === undefined || best.size < LEAST_VALUES) {
           const names = `${path}: a unique ${key.join(', ')}`;
           throw new Error(`${names} has too few values for the ${LEAST_VALUES} of its tests; give them by distinct`);
@@ -58,6 +54,39 @@ export class UniqueBodies {
         return [best.name, best.value];
       }),
     );
+  }
+
+  /** The property of a key with the most possible values; a reference if the others have too few. */
+  private bestOf(path: string, key: readonly string[]): (Values & { readonly name: string }) | undefined {
+    const { properties } = this.document.resolve(this.document.bodySchema('post', path));
+    const parents = this.parentsOf(path);
+    const sizes = key
+      .filter((name) => properties[name] !== undefined)
+      .map((name) => {
+        const parent = parents.get(name);
+        if (parent === undefined) return { name, ...valuesOf(this.document.resolve(properties[name])) };
+        // Above all other ids, which tests use by themselves.
+        const value = (count: number): Id => idOf(this.document, parent, 3 + (count % LEAST_VALUES));
+        return { name, size: LEAST_VALUES, value };
+      });
+    return sizes.sort((one, other) => other.size - one.size)[0];
+  }
+
+  /** The paths of referenced resources by property. */
+  private parentsOf(path: string): ReadonlyMap<string, string> {
+    return new Map(
+      this.entityOf(path).foreignKeys.map(({ columns: [column], referencedEntityMetadata: { tableName } }) => {
+        return [column!.propertyName, `/${tableName}`] as const;
+      }),
+    );
+  }
+
+  /** How many records of a parent the unique references of the resource need. */
+  leastOf(parent: string): number {
+    const { path } = this.contract;
+    const parents = this.parentsOf(path);
+    const isNeeded = this.keysOf(path).some((key) => parents.get(this.bestOf(path, key)?.name ?? '') === parent);
+    return isNeeded ? LEAST_VALUES + 2 : 2;
   }
 }
 
