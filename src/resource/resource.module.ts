@@ -16,7 +16,7 @@ import { ResourceLists } from './lists/resource-lists.js';
 import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
 import type { Resource } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
-import { prepareStorage } from './usage/storage-row.js';
+import { prepareStorage, storeCapacity } from './usage/storage-row.js';
 import { UsageCounter } from './usage/usage-counter.js';
 
 /** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
@@ -55,9 +55,10 @@ export class ResourceModule implements OnModuleInit {
 
   /** Prepares the `storage` rows, also when a capacity changes, and deletes expired keys from now on. */
   async onModuleInit(): Promise<void> {
+    for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
     // The counters already have the new capacities: their listeners were added earlier.
     await this.live.onChange(async () => {
-      for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
+      for (const resource of this.resources.all) await storeCapacity(this.dataSource, resource);
     });
     this.leases.everyMinute(
       (signal) => deleteExpiredKeys(this.dataSource, signal),

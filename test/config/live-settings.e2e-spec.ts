@@ -101,8 +101,13 @@ describe('cli set, with two services on one database', () => {
     await change('COOKIES_CAPACITY=0');
     const check = await run(services[0].folder, ['migrate', '--check-capacity']);
     expect(check.stderr).toMatch(/COOKIES_CAPACITY is 0, and 1 cookies .* set --unset COOKIES_CAPACITY\. Nothing was/);
+    // The triggers may be those of a newer version, so only a start and doctor make them.
+    const table = engineInUse() === 'sqlite' ? '' : 'ON cookies';
+    await services[0].app.get<DataSource>(getDataSourceToken()).query(`DROP TRIGGER cookies_delete ${table}`);
     await change('--unset', 'COOKIES_CAPACITY');
     await capacityIs(3);
+    expect((await run(services[0].folder, ['doctor'])).stdout).toContain('missing or outdated');
+    expect(await run(services[0].folder, ['doctor', '--fix'])).toMatchObject({ code: 0 });
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(201);
     expect((await clients[1]!.post(COOKIE)).status).toBe(507);
   });

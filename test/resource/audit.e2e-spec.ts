@@ -444,14 +444,19 @@ describe(`the audit trail (${engineInUse()})`, () => {
     });
   });
 
-  it('ends and begins again with the declaration, without other triggers', async () => {
+  it('goes on at the start of a version that does not declare it, ends on request, and begins with the declaration', async () => {
     const before = await count();
-    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: false });
-    await source.query(`INSERT INTO deeds (title) VALUES ('unseen')`);
-    expect(await count()).toBe(before);
-    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: true });
-    await source.query(`INSERT INTO deeds (title) VALUES ('seen')`);
+    const insert = () => source.query(`INSERT INTO deeds (title) VALUES ('of another version')`);
+    const unaudited = { resource: 'deeds', capacity: 1000, audited: false };
+    await prepareStorage(source, unaudited);
+    await insert();
     expect(await count()).toBe(before + 1);
+    await prepareStorage(source, unaudited, true);
+    await insert();
+    expect(await count()).toBe(before + 1);
+    await prepareStorage(source, { ...unaudited, audited: true });
+    await insert();
+    expect(await count()).toBe(before + 2);
   });
 
   it('lets a migration that has dropped its triggers change columns and then rows, and continues after the start', async () => {

@@ -128,8 +128,8 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
     const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) {
       const capacity = await capacityFor(dataSource, config, resource);
-      await prepareStorage(dataSource, { resource: name.plural, capacity, audited });
-      onFixed(`${triggers} are made`);
+      await prepareStorage(dataSource, { resource: name.plural, capacity, audited }, true);
+      onFixed(`${triggers} are right now`);
     }
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;

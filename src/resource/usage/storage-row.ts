@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { CLI } from '../../config/program-names.js';
 import { committed, type Sql, transaction } from '../../database/engine.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
 import { hasTriggers, makeTriggers } from './triggers.js';
@@ -7,41 +8,68 @@ import type { UsageCounter } from './usage-counter.js';
 
 const logger = new Logger('Storage');
 
+type PreparedResource = Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>;
+
 /**
- * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table. On SQLite, a
- * migration that rebuilds the table drops them.
+ * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table.
+ * @param mayEndAudit whether it drops audit triggers that this version does not declare. A start leaves them: it may be
+ * that of an older version, beside a newer one that declares them
  * @throws {Error} for a capacity that is no whole number
  */
 export async function prepareStorage(
   dataSource: DataSource,
-  { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>,
+  resource: PreparedResource,
+  mayEndAudit = false,
+): Promise<void> {
+  await storeCapacity(dataSource, resource);
+  await prepareTriggers(dataSource, resource, mayEndAudit);
+}
+
+/** @throws {Error} for a capacity that is no whole number */
+export async function storeCapacity(
+  dataSource: DataSource,
+  { resource, capacity }: Omit<PreparedResource, 'audited'>,
 ): Promise<void> {
   if (!Number.isSafeInteger(capacity) || capacity < 0) {
     throw new Error(`The capacity of ${resource} is ${capacity}; it must be from 0 to ${Number.MAX_SAFE_INTEGER}`);
   }
   const stored = await storedCapacity(dataSource, resource);
-  if (stored === undefined) return;
+  if (stored === undefined || stored === capacity) return;
+  await transaction(dataSource, (tx) => tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`);
+  if (stored !== null) logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
+}
+
+async function prepareTriggers(
+  dataSource: DataSource,
+  { resource, audited }: PreparedResource,
+  mayEndAudit: boolean,
+): Promise<void> {
+  if ((await storedCapacity(dataSource, resource)) === undefined) return;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
+  const leavesAudit = !audited && !mayEndAudit;
   const hasAll = async (sql: Sql): Promise<boolean> =>
-    (await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql));
-  if (stored === capacity && (await hasAll(committed(dataSource)))) return;
+    (await hasTriggers(sql, dataSource, resource)) && (leavesAudit || (await isAuditRight(sql)));
+  if (leavesAudit && !(await isAuditRight(committed(dataSource)))) {
+    logger.warn(
+      `Changes of ${resource} stay in the audit trail, though this version does not declare it: ${CLI} doctor --fix ends that`,
+    );
+  }
+  if (await hasAll(committed(dataSource))) return;
   await transaction(dataSource, async (tx) => {
     // The row lock makes other processes that start now wait.
-    await tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`;
+    await tx.sql`UPDATE storage SET capacity = capacity WHERE resource = ${resource}`;
     if (!(await hasTriggers(tx, dataSource, resource))) {
       await makeTriggers(tx, dataSource, resource);
       logger.warn(
         `The triggers of ${resource} were missing or outdated: they are made, and the ${resource} are counted`,
       );
     }
-    if (await isAuditRight(tx)) return;
+    if (await hasAll(tx)) return;
     await (audited ? makeAuditTriggers : dropAuditTriggers)(tx, dataSource, resource);
     logger.warn(
       `Changes of ${resource} are ${audited ? 'in the audit trail from now on' : 'no longer in the audit trail'}`,
     );
   });
-  if (stored === null || stored === capacity) return;
-  logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
 }
 
 /** The capacity in `storage`: `null` before the first start, `undefined` without a row. */
