@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
@@ -17,6 +18,8 @@ import { Sample, SAMPLE } from '../samples/sample.entity.js';
 import { SamplesController } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+
+const onPostgres = engineInUse() === 'postgres' ? it : it.skip;
 
 const MOST_OPEN = 3;
 const MOST_OF_A_SMALL = 10;
@@ -237,6 +240,35 @@ describe.each([
     });
     await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
   });
+
+  onPostgres(
+    'that locks a parent does not deadlock with a transaction that writes the parent, then a record',
+    async () => {
+      const samples = service.app.get('SampleResourceRepository', { strict: false });
+      const cookies = service.app.get('CookieResourceRepository', { strict: false });
+      const { body: other } = await client.post(COOKIE);
+      const { record } = await samples.create(recordOf({ status: 'paid', cookieId: other.id }));
+      for (const write of [
+        () => samples.create(recordOf({ status: 'paid' })),
+        () => samples.update(record.id, { cookieId }),
+        () =>
+          transaction(service.app.get(DataSource), (tx) => samples.in(tx).createMany([recordOf({ status: 'paid' })])),
+      ]) {
+        let runs = 0;
+        let written: Promise<unknown> | undefined;
+        await transaction(service.app.get(DataSource), async (tx) => {
+          runs++;
+          await tx.sql`SET LOCAL deadlock_timeout = '50ms'`;
+          await cookies.in(tx).update(cookieId, { wish: `run ${runs}` });
+          written ??= write();
+          await sleep(200);
+          await samples.in(tx).create(recordOf({ status: 'paid' }));
+        });
+        await written;
+        expect(runs).toBe(1);
+      }
+    },
+  );
 
   it('holds for a write by another rule, if that rule catches the error', async () => {
     await stored(MOST_OPEN);

@@ -20,6 +20,10 @@ export class ResourceTable {
   /** The columns that clients see; the first is the id. */
   readonly columns = recordColumns(this.dataSource, this.metadata);
   readonly valueColumns = this.columns.slice(1);
+  /** The referenced tables by property. */
+  readonly references = this.metadata.foreignKeys.map(
+    ({ columns, referencedEntityMetadata: { tableName } }) => [columns[0]!.propertyName, tableName] as const,
+  );
   readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');

@@ -88,6 +88,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     describe = (error: Error, _index: number): Error => error,
   ): Promise<void> {
     return this.inTurn(async () => {
+      await this.lockParents(records);
       const usage = await this.lock();
       if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
       const earlier = commitPreventedBy(this.transaction);
@@ -122,6 +123,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const given = typeof changes === 'function' ? changes(this.table.copyOf(current.record)) : changes;
       const values = this.changed(current.record, given);
       if (values === undefined) return current;
+      await this.lockParents([values], current.record);
       const { epoch, revision } = await this.lock();
       const version = { epoch, revision: revision + 1 };
       await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
@@ -172,6 +174,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   private async createFitting(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+    await this.lockParents(creations.map(({ values }) => values));
     const usage = await this.lock();
     const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
     return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
@@ -216,6 +219,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     };
     makePart(part, sql);
     return part;
+  }
+
+  /**
+   * Locks the records that are referred to anew, for a rule: it would lock them after the `storage` row, and deadlock with
+   * a transaction that writes a parent and then its children.
+   */
+  private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
+    if (this.rule === undefined || this.table.forUpdate === '') return;
+    for (const [property, parent] of this.table.references) {
+      const ids = records.map(({ [property]: id }) => id as Id | null | undefined);
+      const added = ids.filter((id) => id !== undefined && id !== null && id !== before[property]);
+      await this.ruleTransaction().lockAll(parent, [...new Set(added)] as Id[]);
+    }
   }
 
   private lock(): Promise<LockedUsage> {
