@@ -188,6 +188,19 @@ export const RECORDS: Habits = {
     },
     [['price', 'weight', 'packed'], [{ one: 1 }], 1],
   ],
+  'dropColumn() drops the CHECKs that name the column, and keeps the others': [
+    async ({ dataSource }) => {
+      await dataSource.transaction(async ({ queryRunner }) => {
+        const columns = ['tall', 'wide', 'deep'].map((name) => ({ name, type: 'integer' }));
+        const checks = ['"tall" < "wide"', '"deep" < 9'].map((expression) => ({ expression }));
+        await queryRunner!.createTable(new Table({ name: 'doors', columns, checks }));
+        await queryRunner!.dropColumn('doors', 'tall');
+      });
+      const deep = [8, 9].map((each) => dataSource.sql`INSERT INTO doors (wide, deep) VALUES (1, ${each})`);
+      return (await Promise.allSettled(deep)).map(({ status }) => status);
+    },
+    ['fulfilled', 'rejected'],
+  ],
   'addColumn() with an instant as default stores it as TypeORM does': [
     async ({ dataSource }) =>
       dataSource.transaction(async ({ queryRunner }) => {

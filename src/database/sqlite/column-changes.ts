@@ -32,6 +32,14 @@ export function renameInPlace(changed: Table, table: Table): void {
   }
 }
 
+/** Drops the CHECKs that name a dropped column, as PostgreSQL does. */
+export function dropChecks(changed: Table, table: Table): void {
+  if (changed.columns.length >= table.columns.length) return;
+  const kept = new Set(changed.columns.map(({ name }) => name));
+  const dropped = table.columns.filter(({ name }) => !kept.has(name)).map(({ name }) => `"${name}"`);
+  changed.checks = changed.checks.filter(({ expression = '' }) => !dropped.some((name) => expression.includes(name)));
+}
+
 /** Columns whose type a rebuild changes. TypeORM copies their values as they are. */
 function* changedTypes(changed: Table, table: Table): Generator<{ column: string; before: string; after: string }> {
   if (changed.columns.length !== table.columns.length) return;

@@ -9,7 +9,7 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import { dateConversions, misfits, renameInPlace, storedDefault, typeOnSqlite } from './column-changes.js';
+import { dateConversions, dropChecks, misfits, renameInPlace, storedDefault, typeOnSqlite } from './column-changes.js';
 import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -100,6 +100,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   protected override async recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
     renameInPlace(changed, table);
+    dropChecks(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = dateConversions(changed, table);
     const checks = misfits(changed, table);
