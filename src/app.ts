@@ -82,6 +82,8 @@ function createAdapter({ trustProxy }: Config, connections: Connections): Fastif
     // Some proxies forward the addresses of others with their ports.
     trustProxy: trustProxy && ((address, hop) => isTrusted(clientAddress(address, address)!, hop)),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // On a machine under load, Fastify's 10 s are too short for a start.
+    pluginTimeout: 60_000,
     serverFactory: connections.serverFactory,
     // While the service stops, open connections get one more response each.
     return503OnClosing: false,
