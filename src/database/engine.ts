@@ -5,10 +5,10 @@ import { ConnectionLostError, DiskFullError } from './errors.js';
 /** Runs SQL as TypeORM's `EntityManager` does, without a query runner, and resolves to the rows. */
 export interface Sql {
   /** Runs a template; its values are bound as parameters. */
-  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
+  readonly sql: <Rows>(strings: TemplateStringsArray, ...values: unknown[]) => Promise<Rows>;
 
   /** Runs composed SQL with `?` for each parameter. Each variant is prepared and cached, so keep their number small. */
-  query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
+  readonly query: <Rows>(sql: string, parameters: unknown[]) => Promise<Rows>;
 }
 
 /** Makes an `Sql` from a function that runs SQL with `?` for each parameter. */
@@ -128,28 +128,18 @@ export function engineOf({ driver }: DataSource): Engine {
   throw new Error(`There is no engine for ${driver.options.type}`);
 }
 
-/** Transactions that must not commit, with the reason. */
-const prevented = new WeakMap<Sql, Error>();
-
-/** The transactions to which others belong, such as that of a rule. */
-const owners = new WeakMap<Sql, Sql>();
-
-const ownerOf = (transaction: Sql): Sql => owners.get(transaction) ?? transaction;
-
-/** Makes `preventCommit` of `part` prevent the commit of `transaction`. */
-export function makePart(part: Sql, transaction: Sql): void {
-  owners.set(part, ownerOf(transaction));
-}
+/** Why transactions must not commit, by their function `query`, which copies such as that of a rule share. */
+const prevented = new WeakMap<Sql['query'], Error>();
 
 /** Why a transaction must not commit; `undefined` if it may. */
 export function commitPreventedBy(transaction: Sql): Error | undefined {
-  return prevented.get(ownerOf(transaction));
+  return prevented.get(transaction.query);
 }
 
 /** Makes a transaction fail with `reason` at its end, even if its code catches that error; `undefined` allows the commit. */
 export function preventCommit(transaction: Sql, reason: Error | undefined): void {
-  if (reason === undefined) prevented.delete(ownerOf(transaction));
-  else prevented.set(ownerOf(transaction), reason);
+  if (reason === undefined) prevented.delete(transaction.query);
+  else prevented.set(transaction.query, reason);
 }
 
 export interface TransactionOptions {
@@ -171,7 +161,7 @@ export function transaction<T>(
 ): Promise<T> {
   const workOrReject = async (tx: Sql): Promise<T> => {
     const result = await work(tx);
-    const reason = prevented.get(tx);
+    const reason = commitPreventedBy(tx);
     if (reason !== undefined) throw reason;
     return result;
   };

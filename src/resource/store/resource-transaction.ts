@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { commitPreventedBy, engineOf, makePart, preventCommit, type Sql } from '../../database/engine.js';
+import { commitPreventedBy, engineOf, preventCommit, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
 import { StorageFullError } from '../record-errors.js';
@@ -211,14 +211,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(ids)}) ORDER BY id`;
       return sql.query<Row[]>(select + engine.dialect.forUpdate(name), [...ids]);
     };
-    const part: RuleTransaction = {
-      sql: (strings, ...values) => sql.sql(strings, ...values),
-      query: (text, parameters) => sql.query(text, parameters),
-      lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0],
-      lockAll,
-    };
-    makePart(part, sql);
-    return part;
+    return { ...sql, lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0], lockAll };
   }
 
   /**
