@@ -12,7 +12,7 @@ const LAST_ATTEMPT = 600_000;
 type SchemaChange = 'executePendingMigrations' | 'undoLastMigration';
 export type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
 
-/** An entity class that takes part in migrations, in their transaction. */
+/** The entity class that takes part in migrations, in their transaction: `StorageRow` of the resource kit. */
 export interface MigratingEntity {
   /** @returns the function to call after the last migration */
   beforeMigrations(this: void, runner: QueryRunner): Promise<() => Promise<void>>;
@@ -62,36 +62,25 @@ async function changeOnce(
     await runner.beforeMigration();
     // In the mode `each`, TypeORM begins the transactions, except for a migration that must run without one.
     if (mode === 'all') await runner.startTransaction();
-    const complete = await completions(runner);
+    const targets = dataSource.entityMetadatas.map(({ target }) => target as Partial<MigratingEntity>);
+    const complete = await targets.find((target) => target.beforeMigrations)?.beforeMigrations?.(runner);
     try {
       const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
-      if (done?.length !== 0) await complete();
+      if (done?.length !== 0) await complete?.();
       if (runner.isTransactionActive) await runner.commitTransaction();
       return done ?? [];
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction();
       if (mode === 'all') throw failedMigration(error);
       // Migrations before the one that failed are committed.
-      await complete().catch(() => undefined);
+      await complete?.().catch(() => undefined);
       throw error;
     }
   } finally {
     // On SQLite, this also enforces foreign keys again.
     await runner.release();
   }
-}
-
-/** Calls `beforeMigrations` of the entity classes, and returns a function that calls what they returned. */
-async function completions(runner: QueryRunner): Promise<() => Promise<void>> {
-  const steps: (() => Promise<void>)[] = [];
-  for (const { target } of runner.dataSource.entityMetadatas) {
-    const step = await (target as Partial<MigratingEntity>).beforeMigrations?.(runner);
-    if (step !== undefined) steps.push(step);
-  }
-  return async () => {
-    for (const step of steps) await step();
-  };
 }
 
 function failedMigration(error: unknown): unknown {
