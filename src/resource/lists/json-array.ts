@@ -23,17 +23,13 @@ function withOpeningBracket(bytes: Buffer): Buffer {
 
 /** A JSON array in chunks, one for each page. */
 export async function* arrayChunks(first: JsonPage, others: AsyncIterable<JsonPage>): AsyncGenerator<Buffer> {
-  yield withOpeningBracket(concatenated(first.chunks));
+  yield withOpeningBracket(Buffer.concat(first.chunks));
   for await (const { chunks } of others) {
-    yield concatenated(chunks);
+    yield Buffer.concat(chunks);
     // Without this pause a fast reader would block the event loop until the list ends.
     await yieldToOthers();
   }
   yield CLOSING;
-}
-
-function concatenated(chunks: readonly Buffer[]): Buffer {
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 /** The body of a response that is a stream; by default the empty body of a HEAD, for which Fastify would read a list. */
