@@ -21,7 +21,7 @@ export class AppModule {
       exports: [Config],
       controllers: config.adminPage ? [AdminController] : [],
       imports: [
-        DatabaseModule.forRoot(),
+        DatabaseModule,
         // Global guards run in this order: first the token check, so that a request without a token gets no other
         // error, then the rate limit.
         AuthModule,

@@ -1,4 +1,4 @@
-import { type DynamicModule, Logger, Module } from '@nestjs/common';
+import { Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
@@ -12,36 +12,30 @@ import { migrate, rejectNewerSchema, requireMigrated, unreadableEntities } from 
  * Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module, and
  * `LiveConfig`, the configuration in force.
  */
-@Module({})
-export class DatabaseModule {
-  static forRoot(): DynamicModule {
-    return {
-      module: DatabaseModule,
-      global: true,
-      providers: [
-        PolledTables,
-        {
-          provide: LiveConfig,
-          inject: [Config, PolledTables],
-          useFactory: (config: Config, polled: PolledTables) => LiveConfig.load(config, polled),
-        },
-      ],
-      exports: [PolledTables, LiveConfig],
-      imports: [
-        TypeOrmModule.forRootAsync({
-          inject: [Config],
-          // Retries would not repair a wrong file, so the start fails immediately.
-          useFactory: (config: Config) =>
-            ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
-          dataSourceFactory: async (options) => {
-            const { config, entities } = options as unknown as { config: Config; entities: Class[] };
-            return startDataSource(config, entities);
-          },
-        }),
-      ],
-    };
-  }
-}
+@Global()
+@Module({
+  providers: [
+    PolledTables,
+    {
+      provide: LiveConfig,
+      inject: [Config, PolledTables],
+      useFactory: (config: Config, polled: PolledTables) => LiveConfig.load(config, polled),
+    },
+  ],
+  exports: [PolledTables, LiveConfig],
+  imports: [
+    TypeOrmModule.forRootAsync({
+      inject: [Config],
+      // Retries would not repair a wrong file, so the start fails immediately.
+      useFactory: (config: Config) => ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
+      dataSourceFactory: async (options) => {
+        const { config, entities } = options as unknown as { config: Config; entities: Class[] };
+        return startDataSource(config, entities);
+      },
+    }),
+  ],
+})
+export class DatabaseModule {}
 
 async function startDataSource(config: Config, entities: Class[]): Promise<DataSource> {
   const dataSource = await createDataSource(config, entities);
