@@ -17,19 +17,15 @@ export async function exportAudit(
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);
-  const snapshot = await openSnapshot(dataSource);
-  try {
-    const known = (await chainsOf(snapshot)).map((chain) => chain.resource);
-    if (resource !== undefined && !known.includes(resource)) {
-      throw new UsageError(`There is no audit trail of ${resource}; there are: ${known.join(', ') || 'none'}`);
-    }
-    const summary = new LineSummary();
-    const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
-    if (!(await writeLines(config, output, lines, interrupt()))) return;
-    console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
-  } finally {
-    snapshot.close();
+  using snapshot = await openSnapshot(dataSource);
+  const known = (await chainsOf(snapshot)).map((chain) => chain.resource);
+  if (resource !== undefined && !known.includes(resource)) {
+    throw new UsageError(`There is no audit trail of ${resource}; there are: ${known.join(', ') || 'none'}`);
   }
+  const summary = new LineSummary();
+  const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
+  if (!(await writeLines(config, output, lines, interrupt()))) return;
+  console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
 }
 
 async function* linesOf(
@@ -48,19 +44,15 @@ async function* linesOf(
 export async function verifyAudit(): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);
-  const snapshot = await openSnapshot(dataSource);
-  try {
-    const chains = await chainsOf(snapshot);
-    const problems = (await lostChains(snapshot, dataSource)).map((name) => `${name}: it has no row in audit_chains`);
-    if (chains.length + problems.length === 0) console.log('No resource is audited.');
-    for (const chain of chains) {
-      const problem = await verifyChain(snapshot, chain);
-      if (problem !== undefined) problems.push(`${chain.resource}: ${problem}`);
-    }
-    if (problems.length > 0) throw new Failure(`The audit trail is not as it was written. ${problems.join('; ')}.`);
-  } finally {
-    snapshot.close();
+  using snapshot = await openSnapshot(dataSource);
+  const chains = await chainsOf(snapshot);
+  const problems = (await lostChains(snapshot, dataSource)).map((name) => `${name}: it has no row in audit_chains`);
+  if (chains.length + problems.length === 0) console.log('No resource is audited.');
+  for (const chain of chains) {
+    const problem = await verifyChain(snapshot, chain);
+    if (problem !== undefined) problems.push(`${chain.resource}: ${problem}`);
   }
+  if (problems.length > 0) throw new Failure(`The audit trail is not as it was written. ${problems.join('; ')}.`);
 }
 
 /** The resources that have lines or audit triggers, and no row in `audit_chains`, without which nothing is verified. */

@@ -176,8 +176,9 @@ export function committed(dataSource: DataSource): Sql {
 }
 
 /** @throws {DatabaseUnavailableError} when too many snapshots are open */
-export function openSnapshot(dataSource: DataSource): Promise<Snapshot> {
-  return repeatRead(() => engineOf(dataSource).openSnapshot());
+export async function openSnapshot(dataSource: DataSource): Promise<Snapshot & Disposable> {
+  const snapshot = await repeatRead(() => engineOf(dataSource).openSnapshot());
+  return Object.assign(snapshot, { [Symbol.dispose]: () => snapshot.close() });
 }
 
 /**
