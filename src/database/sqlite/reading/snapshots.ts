@@ -3,10 +3,8 @@ import { DatabaseUnavailableError } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import { retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later snapshots; see docs/adr/0024-list-cache-by-etag.md. */
-const MOST_IDLE = 4;
-/** Milliseconds until further idle connections are closed. */
-const IDLE_TIMEOUT = 1000;
+/** Connections that stay open for later snapshots, as many as begin together; see docs/adr/0024-list-cache-by-etag.md. */
+const MOST_IDLE = 16;
 
 /** Maximum number of snapshots at the same time. `ListQueue` and `ListReaders` allow fewer lists. */
 const MOST_SNAPSHOTS = 80;
@@ -24,7 +22,6 @@ export class Snapshots {
   private readonly open = new Set<SqliteConnection>();
   /** The functions that end the running transactions, with the error for a caller that continues to read. */
   private readonly running = new Set<(reason: Error) => void>();
-  private closing?: NodeJS.Timeout;
 
   /** @param busyTimeout in milliseconds */
   constructor(
@@ -67,7 +64,6 @@ export class Snapshots {
   }
 
   close(): void {
-    clearTimeout(this.closing);
     for (const connection of this.open) connection.close();
     this.open.clear();
     this.idle.length = 0;
@@ -97,15 +93,8 @@ export class Snapshots {
 
   private giveBack(connection: SqliteConnection): void {
     if (connection.inTransaction) connection.run('ROLLBACK');
-    this.idle.push(connection);
-    if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
+    if (this.idle.length < MOST_IDLE) return void this.idle.push(connection);
+    this.open.delete(connection);
+    connection.close();
   }
-
-  private readonly closeIdle = (): void => {
-    this.closing = undefined;
-    for (const connection of this.idle.splice(MOST_IDLE)) {
-      this.open.delete(connection);
-      connection.close();
-    }
-  };
 }
