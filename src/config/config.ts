@@ -24,7 +24,6 @@ export class Config extends (Object as unknown as new () => PlatformValues) {
     Object.freeze(this);
   }
 
-  /** This configuration with another value of a setting. */
   with<T>({ name }: Setting<T>, value: T): Config {
     return new Config(this.declared, new Map([...this.values, [name, value]]), new Set([...this.given, name]));
   }
@@ -109,7 +108,6 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   return new Config(settings, values, new Set(settings.filter(isSet).map(({ name }) => name)));
 }
 
-/** The settings of the platform, then the settings of features. */
 export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] {
   const settings = [...settingsIn(PLATFORM_SETTINGS), ...ofFeatures];
   const names = settings.map(({ name }) => name);
@@ -140,7 +138,6 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
 
 const variablesOf = ({ name, file }: Setting): string[] => (file ? [name, `${name}_FILE`] : [name]);
 
-/** The text of a setting, from its variable or from the file of its `_FILE` variable. */
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
   // Compose and shells pass unset variables on as empty.
   const text = environment[name] || undefined;

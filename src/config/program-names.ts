@@ -10,7 +10,6 @@ export const CLI = isImage ? 'cli' : 'npm run --silent cli --';
 
 export const MIGRATE = isImage ? 'cli migrate' : 'npm run migration:run';
 
-/** Reverts the last migration. */
 export const REVERT = isImage
   ? 'node node_modules/typeorm/cli.js migration:revert -d dist/ormconfig.js'
   : 'npm run migration:revert';

@@ -58,7 +58,6 @@ export function parseSetting(setting: Setting, read: () => string | undefined): 
   });
 }
 
-/** Settings in groups, as in `Config`. */
 interface SettingsTree {
   readonly [key: string]: Setting | SettingsTree;
 }

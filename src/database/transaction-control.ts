@@ -12,7 +12,6 @@ import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
 const LEAD = /^(?:[\s;]+|--[^\n]*|\/\*[\s\S]*?\*\/)*/;
 
-/** A statement that begins or ends a transaction or a savepoint. */
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
 
 const BEGIN = /^((?:BEGIN|START\s+TRANSACTION)\b[^;]*)[;\s]*$/i;
@@ -59,7 +58,6 @@ export function beginOf(sql: string): string | undefined {
   return BEGIN.exec(withoutLead(sql))?.[1];
 }
 
-/** Tells whether the string is one statement that commits. */
 export function isCommit(sql: string): boolean {
   return COMMIT.test(withoutLead(sql));
 }

@@ -21,7 +21,6 @@ class ErrorDetailDto {
   parameter?: string;
 }
 
-/** The body of every error. */
 export class ErrorDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 400, maximum: 599, example: 431 })
   statusCode!: number;

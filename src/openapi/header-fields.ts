@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { SERVICE_NAME } from '../config/service-name.js';
 
-/** The example of a request id in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
 const text = (description: string, example: string, pattern?: string) => ({

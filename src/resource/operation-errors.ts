@@ -28,14 +28,12 @@ export function listErrors(query: Type, headers: readonly HeaderName[], of?: Res
   return [invalidQuery, stale(...headers), ...parentErrors];
 }
 
-/** Errors of the GET of one record. */
 export const getErrors = (name: ResourceName): DescribedError[] => [
   invalidRecordId(name),
   notFound(name),
   stale('ETag'),
 ];
 
-/** Errors of the POST of a new record. */
 export function createErrors({ plural, pluralText }: ResourceName, body: Type): DescribedError[] {
   const invalid =
     'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known';
@@ -47,7 +45,6 @@ export function createErrors({ plural, pluralText }: ResourceName, body: Type): 
   ];
 }
 
-/** Errors of a write to one record. */
 export function writeErrors(name: ResourceName, method: 'POST' | 'PUT' | 'PATCH', body?: Type): DescribedError[] {
   return [
     ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)]),
@@ -58,7 +55,6 @@ export function writeErrors(name: ResourceName, method: 'POST' | 'PUT' | 'PATCH'
   ];
 }
 
-/** Errors of operations with an `Idempotency-Key`. */
 export const KEY_ERRORS: readonly DescribedError[] = [
   described('The Idempotency-Key is not valid', { key: invalidKey() }),
   described('A request with this Idempotency-Key is in progress', { keyInUse: keyInUse() }, 'Retry-After'),

@@ -109,7 +109,6 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly filters?: Readonly<Record<string, readonly string[]>>;
   /** Its table has the resource's plural name. */
   readonly entity: () => Promise<RecordClass<Entity>>;
-  /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
   /** The DTO class of a record, if it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;

@@ -49,7 +49,6 @@ export const PARSERS: Readonly<Record<ValueType, (text: string) => number | stri
     return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
   },
   decimal: (text) => (DECIMAL.test(text) ? text : undefined),
-  /** The text of a day from 0001-01-01 on. */
   date: (text) => (DATE.test(text) && isDate(text) ? text : undefined),
   'date-time': (text) => {
     if (!DATE_TIME.test(text) || !isDate(text.slice(0, 10))) return undefined;

@@ -18,7 +18,6 @@ import { pack } from './pack.js';
 import { type Keep, supersededBackups } from './retention.js';
 
 export interface FolderOptions {
-  /** The folder. */
   readonly to: string;
   /** Seconds between the starts of two backups; absent for a single backup. */
   readonly every?: number;

@@ -2,7 +2,6 @@ import type { Sql } from '../../database/engine.js';
 import { Failure } from '../command-errors.js';
 import type { UnfinishedImport } from './import.entity.js';
 
-/** The progress of the unfinished import into a resource. */
 export async function findUnfinishedImport(source: Sql, resource: string): Promise<UnfinishedImport | undefined> {
   // The number is read as text: a restored file may have an integer of 64 bits, which would be an error.
   const [found] = await source.sql<UnfinishedImport[]>`

@@ -98,7 +98,6 @@ function described(error: Error, origin: string): string {
   return `${reasonOf(error)} (first met by ${origin})`;
 }
 
-/** The messages of the error and of its cause. */
 export function reasonOf({ message, cause }: Error): string {
   // An error of another realm is not an instance of this Error.
   const inner = (cause as Error | undefined)?.message;

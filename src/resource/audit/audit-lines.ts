@@ -99,7 +99,6 @@ export async function lockChain(dataSource: DataSource, transaction: Sql, resour
   return chain;
 }
 
-/** A line as clients see it. */
 export function publicLine(line: AuditLine) {
   return { ...line, before: parsed(line.before), after: parsed(line.after) };
 }

@@ -10,7 +10,6 @@ const OPENING = '['.charCodeAt(0);
 
 const CLOSING = Buffer.from(']');
 
-/** A complete JSON array as one Buffer. */
 export function wholeArray(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 0 ? Buffer.from('[]') : withOpeningBracket(Buffer.concat([...chunks, CLOSING]));
 }
@@ -21,7 +20,6 @@ function withOpeningBracket(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** A JSON array in chunks, one for each page. */
 export async function* arrayChunks(first: JsonPage, others: AsyncIterable<JsonPage>): AsyncGenerator<Buffer> {
   yield withOpeningBracket(Buffer.concat(first.chunks));
   for await (const { chunks } of others) {

@@ -34,7 +34,6 @@ interface Part {
 
 const PART = Symbol('list');
 
-/** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
 
 /**

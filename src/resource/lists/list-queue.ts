@@ -7,7 +7,6 @@ import { ApiError, overloaded } from '../../http/errors/api-error.js';
 
 type ListWaiter = Waiter & { readonly start: () => void };
 
-/** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
   readonly pages = this.waitQueue();

@@ -8,7 +8,6 @@ import { clientKey } from '../../http/messages/request.js';
 /** Milliseconds a reader may pause while another request waits for its slot. */
 const PAUSE = 1000;
 
-/** A client that reads a long list. */
 interface ListReader {
   readonly subject: string;
   readonly address: string;

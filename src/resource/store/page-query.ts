@@ -71,7 +71,6 @@ export class PageQuery {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
   }
 
-  /** The rows of the segment that match the filters. */
   matching(segment: Segment): SqlText {
     return this.all(joinConditions([segment, this.filters]));
   }

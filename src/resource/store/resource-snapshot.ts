@@ -54,7 +54,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     return last && { chunks, count, last };
   }
 
-  /** All selected records, page by page. */
   async *pages(selection: Selection): AsyncGenerator<JsonPage, undefined> {
     let page = await this.first(PAGE, selection);
     while (page !== undefined) {

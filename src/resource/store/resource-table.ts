@@ -27,7 +27,6 @@ export class ResourceTable {
   readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-  /** SQL expression of a record as JSON. */
   readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
   /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();

@@ -10,7 +10,6 @@ export interface Range {
   readonly to?: unknown;
 }
 
-/** The position of a record in a sorted list. */
 export interface SortPosition {
   /** The value as the engine compares it: a date is a string. In a list by id, it is the id. */
   readonly value: string | number | null;
