@@ -63,6 +63,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
+  readonly busyTimeout = this.limits.busyTimeout;
   // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
   readonly statementLimits: StatementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 
@@ -108,11 +109,11 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
       DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
-      await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
+      await retryWhileBusy(() => prepareForWriting(this.writing), this.busyTimeout);
       this.file = new DatabaseFile(path);
-      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
+      this.snapshots = new Snapshots(path, this.busyTimeout);
       this.reserve = new DiskReserve(this.file, this.writing, this.snapshots);
-      await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
+      await retryWhileBusy(() => this.reserve.makeAtStart(), this.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
     } catch (error) {
       this.writing?.close();
@@ -144,10 +145,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
   }
 
-  get busyTimeout(): number {
-    return this.limits.busyTimeout;
-  }
-
   readonly committed = sqliteSql((sql, parameters) => this.read(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
@@ -176,7 +173,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   async read(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     this.file.assertNotMoved();
-    return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
+    return retryWhileBusy(() => this.reader.run(sql, parameters), this.busyTimeout);
   }
 
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {

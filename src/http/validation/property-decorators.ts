@@ -31,8 +31,11 @@ export function IsCodePointLength(min: number, max: number, options?: Validation
     {
       name: 'isCodePointLength',
       validator: {
-        validate: (value: unknown) =>
-          typeof value === 'string' && hasLength(value, min, max) && !value.includes('\0') && value.isWellFormed(),
+        validate: (value: unknown) => {
+          if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false;
+          const { length } = [...value];
+          return length >= min && length <= max;
+        },
         defaultMessage: buildMessage(
           () => `must be a text of ${min} to ${max} characters, without NUL and lone surrogates`,
           options,
@@ -41,13 +44,6 @@ export function IsCodePointLength(min: number, max: number, options?: Validation
     },
     options,
   );
-}
-
-function hasLength(value: string, min: number, max: number): boolean {
-  // A code point has one or two UTF-16 units.
-  if (value.length > max * 2) return false;
-  const { length } = [...value];
-  return length >= min && length <= max;
 }
 
 /** A property that holds an instance of another DTO class, or with `isArray` an array of them. */

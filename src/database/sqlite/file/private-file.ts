@@ -52,7 +52,7 @@ export function makePrivateFolder(path: string): void {
  * @param file a descriptor, or a path; symbolic links are not followed
  */
 export function giveToFolderOwner(file: number | string, path: string): void {
-  if (!isRoot()) return;
+  if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
   try {
     if (typeof file === 'number') fchownSync(file, uid, gid);
@@ -60,8 +60,4 @@ export function giveToFolderOwner(file: number | string, path: string): void {
   } catch {
     // The file system has no owners.
   }
-}
-
-function isRoot(): boolean {
-  return process.geteuid?.() === 0;
 }
