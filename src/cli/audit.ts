@@ -9,7 +9,6 @@ import { Failure, UsageError } from './command-errors.js';
 import { LineSummary, writeLines } from './output/write-lines.js';
 import { openConfiguredDatabase } from './resources/open-storage.js';
 
-/** Writes the lines of one resource, or of all, as NDJSON. */
 export async function exportAudit(
   resource: string | undefined,
   output: string | undefined,

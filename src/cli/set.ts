@@ -19,7 +19,6 @@ export interface SetOptions {
   readonly unset?: readonly string[];
 }
 
-/** Changes settings of a running service, or prints the changeable settings. */
 export async function setSettings(assignments: readonly string[], { list = false, unset = [] }: SetOptions) {
   const isChange = assignments.length + unset.length > 0;
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');

@@ -62,7 +62,6 @@ interface SettingsTree {
   readonly [key: string]: Setting | SettingsTree;
 }
 
-/** The values of settings, in the groups of their declarations. */
 export type ValuesOf<Tree> = {
   readonly [Key in keyof Tree]: Tree[Key] extends Setting<infer Value>
     ? Tree[Key] extends { readonly default: string }
@@ -71,7 +70,6 @@ export type ValuesOf<Tree> = {
     : ValuesOf<Tree[Key]>;
 };
 
-/** All settings of a tree, in the order of their declarations. */
 export function settingsIn(tree: SettingsTree): Setting[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsIn(node)));
 }

@@ -7,7 +7,6 @@ import { type Parse, withMessage } from './setting.js';
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** End of the validity of the certificate. */
   readonly expires: Date;
 }
 
@@ -34,7 +33,6 @@ export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
   return { cert: cert.pem, key: key.pem, expires: new Date(cert.parsed.validTo) };
 }
 
-/** Puts a text before the message of an error. */
 const after = (text: string) => (reason: string) => `${text} ${reason}`;
 
 const certificateIn = (path: string) =>

@@ -21,7 +21,6 @@ const PEM = /-----BEGIN [^-]+-----.*?-----END [^-]+-----/gs;
 const MOST_KEYS = 5;
 const MOST_ISSUERS = 20;
 
-/** Parses one to five PEM blocks. */
 export const publicKeys: Parse<PublicKey[]> = (value) => {
   if (value.includes('PRIVATE KEY')) throw new Error('holds a private key; give the service only the public key');
   // In environment files, line ends of a PEM are often written as \n.

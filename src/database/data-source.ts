@@ -49,7 +49,6 @@ async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
     .filter((value) => typeof value === 'function') as Class[];
 }
 
-/** The names of all migrations of this code, as in the table `migrations`. */
 export async function knownMigrations(): Promise<string[]> {
   return (await loadClasses('migrations', MIGRATION)).map((migration) => migration.name);
 }

@@ -24,7 +24,6 @@ export interface BatchEvent {
   readonly waitMilliseconds: number;
 }
 
-/** The batcher publishes each `BatchEvent` here. */
 export const batches = channel(`${SERVICE_NAME}:database:batch`);
 
 /** Statements that take longer than this many milliseconds are logged. */

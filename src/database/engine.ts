@@ -68,10 +68,8 @@ export interface StatementLimits {
   readonly firstRecords: number;
 }
 
-/** How many connections of one pool are in use. */
 export interface ConnectionUsage {
   readonly pool: string;
-  /** Connections that callers hold. */
   readonly used: number;
   /** Maximum number of connections that callers may hold at the same time. */
   readonly limit: number;

@@ -66,7 +66,6 @@ export function withoutLead(sql: string): string {
   return sql.slice(LEAD.exec(sql)![0].length);
 }
 
-/** The error of a statement that uses a transaction after its end. */
 export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 
 export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';

@@ -16,7 +16,6 @@ const FINISH_POLL = 20;
  * docs/adr/0053-non-blocking-log-buffer.md.
  */
 export class LogBuffer {
-  /** Lines dropped since the start. */
   dropped = 0;
   /** Called when the buffer is empty again after lines were dropped. It should log their number. */
   onResume: (lines: number, since: Date) => void = () => {};

@@ -10,7 +10,6 @@ export interface ReportedResource {
   /** The name for people: `gift cards`. */
   readonly text: string;
   readonly capacity: number;
-  /** Whether its changes are in the audit trail. */
   readonly audited: boolean;
   /** Whether the last read found the `storage` row. */
   readonly hasRow: boolean;

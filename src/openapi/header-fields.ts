@@ -11,7 +11,6 @@ const text = (description: string, example: string, pattern?: string) => ({
   example,
 });
 
-/** A text that some responses lack. */
 const optional = (...field: Parameters<typeof text>) => ({ ...text(...field), required: false });
 
 /** Seconds or records, which some responses lack. */

@@ -36,7 +36,6 @@ export interface ImportJob {
   readonly resumed?: UnfinishedImport;
 }
 
-/** A valid line of the input. */
 export interface Entry {
   readonly number: number;
   readonly record: NewRecord<AnyResourceEntity>;

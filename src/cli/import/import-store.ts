@@ -106,7 +106,6 @@ function noPlaceFor(line: number, { store, resource: { name, capacity } }: Impor
   return new Failure(`Line ${line} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
 }
 
-/** Describes the state of an interrupted import and how to resume it. */
 function stateOf({ file = 'the same input', resource }: ImportJob, saved?: UnfinishedImport): string {
   if (saved === undefined) return 'Nothing is stored.';
   return (

@@ -95,7 +95,6 @@ async function trialIn(folder: string, config: Config, interrupt: AbortSignal): 
   }
 }
 
-/** The properties of an entity that refer to records of the same resource. */
 function ownReferences(entity: RecordClass): string[] {
   return getMetadataArgsStorage()
     .foreignKeys.filter(({ target, type }) => target === entity && type === entity.name)
@@ -135,7 +134,6 @@ async function contentsOf(store: OpenRepository): Promise<string> {
   return `${store.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 
-/** The unfinished import to resume, according to the options. */
 async function unfinished(
   { name, table: { dataSource } }: OpenRepository,
   { resume, forget, ids }: ImportOptions,

@@ -31,6 +31,5 @@ export function requireSqlite({ database: { url } }: Config, command: 'backup' |
   throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);
 }
 
-/** The configuration with another file as the database. */
 export const atPath = (config: Config, path: string): Config =>
   config.with(PLATFORM_SETTINGS.database.url, { engine: 'sqlite', path });

@@ -5,7 +5,6 @@ import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { RESOURCES } from '../../features.js';
 import { largestIdFor, NAMES } from '../resources/resources.js';
 
-/** The contents and the errors of a database file. */
 export interface FileReport {
   /** One line for each error other than a wrong counter. */
   readonly errors: string[];

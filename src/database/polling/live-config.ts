@@ -108,7 +108,6 @@ export async function storeSettings(
   );
 }
 
-/** The values of the table `live_settings`, sorted by name. */
 export function storedSettings(dataSource: DataSource): Promise<StoredSetting[]> {
   return readTable(committed(dataSource), LIVE_SETTINGS);
 }

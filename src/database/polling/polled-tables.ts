@@ -23,7 +23,6 @@ export class PolledTables implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   /** The last rows of each table as JSON; `undefined` if its `onChange` has not accepted them. */
   private readonly known = new Map<PolledTable, string | undefined>();
-  /** The tables whose last read has failed. */
   private readonly failing = new Set<PolledTable>();
   private isStopped = false;
   private timer?: NodeJS.Timeout;
@@ -71,7 +70,6 @@ export class PolledTables implements OnApplicationShutdown {
   }
 }
 
-/** The rows of a table, sorted by its columns. */
 export function readTable<Column extends string>(
   sql: Sql,
   { name, columns }: Pick<PolledTable<Column>, 'name' | 'columns'>,

@@ -13,7 +13,6 @@ import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
 
-/** Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine. */
 export function createPostgresDataSource(settings: PostgresSettings, options: Partial<DataSourceOptions>): DataSource {
   const dataSource = new PostgresDataSource({
     ...options,

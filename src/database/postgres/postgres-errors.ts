@@ -151,7 +151,6 @@ export function startError(server: string, error: unknown): DatabaseStartError {
   return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${message}.`, error);
 }
 
-/** Tells whether a failure of the start comes from the server. */
 export function isOfServer(error: unknown): boolean {
   const failure = innermost(error);
   return codeOf(failure) !== '' || isConnectionFailure(failure);

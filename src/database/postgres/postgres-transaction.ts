@@ -29,7 +29,6 @@ export class PostgresTransaction {
 
   constructor(private readonly connections: ConnectionPool) {}
 
-  /** Takes a connection and begins with a result of `beginning`. */
   async begin(begin: string): Promise<void> {
     this.client = await this.connections.take();
     try {

@@ -93,7 +93,6 @@ function failedMigration(error: unknown): unknown {
   );
 }
 
-/** The names of migrations that the database lacks. */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
   return pending.map(({ name }) => name);

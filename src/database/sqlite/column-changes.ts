@@ -1,7 +1,6 @@
 import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 
-/** The formats of stored days and instants. */
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
 
 /** Storage classes (https://sqlite.org/datatype3.html) of numbers by the type of their column. */

@@ -13,7 +13,6 @@ import { SqliteDriver } from './sqlite-driver.js';
 import { NOW } from './sqlite-query-runner.js';
 import type { WriterLimits } from './writing/writer.js';
 
-/** Makes a data source on SQLite from TypeORM's options and the settings of the engine. */
 export function createSqliteDataSource(
   database: { readonly path: string } & WriterLimits,
   options: Partial<DataSourceOptions>,

@@ -129,7 +129,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return this.writer === undefined ? [] : [this.writer.usage, this.snapshots.usage];
   }
 
-  /** Waits for running writes, then closes. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.snapshots.close();

@@ -12,9 +12,7 @@ export type CutReason = (typeof CUT_REASONS)[number];
 /** The owner of all connections, as one connection sees it. */
 export interface ConnectionOwner {
   readonly requests: RequestTracker;
-  /** Connections closed by the service, by reason. */
   readonly cuts: Map<CutReason, number>;
-  /** Passes a request to Fastify. */
   readonly requestHandler: RequestListener;
   /** While the service stops, each response closes its connection. */
   readonly isClosing: boolean;

@@ -245,7 +245,6 @@ export class Connections implements ConnectionOwner {
 
 const byServer = new WeakMap<Server, Connections>();
 
-/** The connections of a server that `serverFactory` has made. */
 export function connectionsOf(server: Server): Connections {
   return byServer.get(server)!;
 }

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 
-/** The header fields of every response. */
 export const commonHeaders = (requestId: string): Readonly<Record<string, string>> => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',

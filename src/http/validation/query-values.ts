@@ -16,7 +16,6 @@ function parsed(value: unknown, parse: (text: string) => unknown): unknown {
   return typeof value === 'string' ? (parse(value) ?? value) : value;
 }
 
-/** Reads a query parameter as a whole number. */
 export const QueryInteger = (): PropertyDecorator => Parsed(parseNatural);
 
 /**

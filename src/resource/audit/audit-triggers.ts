@@ -38,7 +38,6 @@ const GUARDS = {
   postgres: ['audit', 'audit_chains'].flatMap((table) => [`${table}_guard_row`, `${table}_guard_statement`]),
 } as const;
 
-/** The names of the protecting triggers that are missing or disabled. */
 export async function missingGuards(runner: Runner, dataSource: DataSource): Promise<string[]> {
   const found = await enabledTriggers(runner, dataSource, ['audit', 'audit_chains']);
   const guards = GUARDS[dataSource.options.type === 'postgres' ? 'postgres' : 'sqlite'];

@@ -76,7 +76,6 @@ export class ListCache {
     }
   }
 
-  /** Caches a list that is one Buffer. */
   add(etag: string, key: string, whole: Buffer, last?: Id): void {
     // A small buffer is a slice of Node's shared pool. A copy does not keep the pool in memory.
     const own = whole.buffer.byteLength === whole.length ? whole : Buffer.from(new Uint8Array(whole).buffer);

@@ -22,7 +22,6 @@ export interface RangeBound {
   readonly type: ValueType;
 }
 
-/** The part of a declaration that belongs to one parameter. */
 interface Part {
   /** Set for the parameters that every list of the resource has, together with `sorts`. */
   readonly list?: ResourceName;

@@ -130,7 +130,6 @@ export class ResourceLists {
     return jsonStream(stream);
   }
 
-  /** Sends a cached list again, as one Buffer or as a stream. */
   private replay(list: CachedList, { request, reply }: ResourceExchange): ListBody {
     // Its URL may be another one than that of the request that made the list.
     if (list.last !== undefined) reply.header('link', nextPageLink(request.url, list.last));

@@ -22,7 +22,6 @@ interface PageRow {
   readonly last: Id;
 }
 
-/** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   private readonly table = this.scope.table;
   private readonly limits = this.table.engine.statementLimits;

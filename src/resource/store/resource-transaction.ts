@@ -25,7 +25,6 @@ const logger = new Logger('Storage');
 /** Maximum number of parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
 
-/** The last write of each transaction. */
 const lastWrites = new WeakMap<Sql, Promise<unknown>>();
 
 export interface Creation<Entity extends AnyResourceEntity> {
@@ -286,7 +285,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 }
 
-/** Tells whether a constraint or a rule has rejected a record. */
 const isRejection = (error: unknown): error is Error =>
   error instanceof QueryFailedError || (error instanceof HttpException && !(error instanceof StorageFullError));
 

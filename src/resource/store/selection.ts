@@ -111,7 +111,6 @@ export class RecordScope implements Conditions {
     this.findById = this.findStatement('id = ?');
   }
 
-  /** The records of this scope that also have these values. */
   and(values: Values): RecordScope {
     return new RecordScope(this.table, [...this.values, values]);
   }

@@ -122,7 +122,6 @@ export class GroupCommit {
     for (const job of batch.pending) job.done(batch.pending.length);
   }
 
-  /** Undoes all jobs of the batch. */
   failAll(error: unknown): void {
     this.rollBack();
     this.fail(error);
