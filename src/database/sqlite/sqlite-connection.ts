@@ -42,6 +42,7 @@ export class SqliteConnection {
     max: CACHED_STATEMENTS,
     maxSize: CACHED_CHARACTERS,
     sizeCalculation: (_statement, sql) => sql.length,
+    memoMethod: (sql) => this.database.prepare(sql),
   });
 
   constructor(path: string, { readonly }: { readonly: boolean }) {
@@ -54,12 +55,7 @@ export class SqliteConnection {
 
   /** @throws SqliteError, or a RangeError for several statements in one string */
   prepare(sql: string): Statement {
-    let statement = this.statements.get(sql);
-    if (statement === undefined) {
-      statement = this.database.prepare(sql);
-      this.statements.set(sql, statement);
-    }
-    return statement;
+    return this.statements.memo(sql);
   }
 
   /** @throws SqliteError */
