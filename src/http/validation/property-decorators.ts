@@ -66,11 +66,8 @@ export interface DtoProperties {
 const known = new Map<Type, DtoProperties>();
 
 export function propertiesOf(dto: Type): DtoProperties {
-  let properties = known.get(dto);
-  if (properties === undefined) {
-    properties = read(dto, new Set());
-    known.set(dto, properties);
-  }
+  const properties = known.get(dto) ?? read(dto, new Set());
+  known.set(dto, properties);
   return properties;
 }
 
