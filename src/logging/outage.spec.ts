@@ -4,8 +4,8 @@ import { Outage } from './outage.js';
 describe('Outage', () => {
   let lines: string[];
 
-  function outage(): Outage<string> {
-    return new Outage<string>({
+  function outage(): Outage {
+    return new Outage({
       interval: 1000,
       onStart: (event) => lines.push(`began ${event}`),
       onRepeat: (repeats) => lines.push(`continued ${repeats}`),

@@ -1,8 +1,8 @@
-export interface OutageOptions<Event> {
+interface OutageOptions {
   /** Milliseconds between two checks of an outage. */
   readonly interval: number;
   /** Called with the first report. */
-  readonly onStart: (event: Event) => void;
+  readonly onStart: (message: string) => void;
   /** Called with the number of reports since the last check, if there were any. */
   readonly onRepeat?: (repeats: number) => void;
   /** Called with the number of all reports, and the time since the first report. */
@@ -13,7 +13,7 @@ export interface OutageOptions<Event> {
  * A repeated problem for the log: it passes the first report on and counts the others. Without a problem it has no
  * timer, and its timer does not keep the process running.
  */
-export class Outage<Event = void> {
+export class Outage {
   private startedAt = 0;
   private count = 0;
   private repeats = 0;
@@ -21,16 +21,16 @@ export class Outage<Event = void> {
   private timer?: NodeJS.Timeout;
   private closed = false;
 
-  constructor(private readonly options: OutageOptions<Event>) {}
+  constructor(private readonly options: OutageOptions) {}
 
-  report(event: Event): void {
+  report(message: string): void {
     this.count++;
     this.repeats++;
     if (this.timer !== undefined || this.closed) return;
     this.startedAt = performance.now();
     this.count = 1;
     this.repeats = 0;
-    this.options.onStart(event);
+    this.options.onStart(message);
     this.scheduleCheck();
   }
 

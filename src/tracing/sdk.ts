@@ -75,10 +75,10 @@ function passOn(message: unknown): void {
 }
 
 /** Logs problems with the collector: the first with its reason, further problems as a count each minute. */
-function reportFailures({ origin }: URL): Outage<string> {
+function reportFailures({ origin }: URL): Outage {
   const logger = new Logger('Tracing');
   const problem = `Problem with the traces for ${origin}`;
-  const failures = new Outage<string>({
+  const failures = new Outage({
     interval: FAILURE_INTERVAL,
     // Logs without a span: the active span may be that of any request in the batch.
     onStart: (reason) => api.context.with(api.ROOT_CONTEXT, () => logger.warn(`${problem}: ${reason}`)),

@@ -23,7 +23,7 @@ const LONG_INTERVAL = 60_000;
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {
   private readonly logger = new Logger('Error');
-  private readonly outages: Readonly<Record<UnavailableKind | 'full', Outage<string>>> = {
+  private readonly outages: Readonly<Record<UnavailableKind | 'full', Outage>> = {
     full: this.outage('The volume of the database is full; delete records or enlarge the volume', LONG_INTERVAL),
     busy: this.outage('Requests are rejected with 503', INTERVAL, 'warn'),
     damaged: this.outage('The database is damaged; run: cli doctor, and restore it from a backup', LONG_INTERVAL),
@@ -61,15 +61,15 @@ export class ErrorLog implements OnApplicationShutdown {
     for (const outage of Object.values(this.outages)) outage.close();
   }
 
-  private outageOf(error: unknown): Outage<string> | undefined {
+  private outageOf(error: unknown): Outage | undefined {
     if (error instanceof DiskFullError) return this.outages.full;
     if (error instanceof DatabaseUnavailableError) return this.outages[error.kind];
     return error instanceof HttpException && error.getStatus() === 503 ? this.outages.busy : undefined;
   }
 
-  private outage(problem: string, interval: number, level: 'error' | 'warn' = 'error'): Outage<string> {
+  private outage(problem: string, interval: number, level: 'error' | 'warn' = 'error'): Outage {
     const seconds = interval / 1000;
-    return new Outage<string>({
+    return new Outage({
       interval,
       onStart: (rejection) => this.logger[level](`${problem}: ${rejection}`),
       onRepeat: (repeats) => this.logger[level](`${problem}: ${repeats} more requests in ${seconds} s`),

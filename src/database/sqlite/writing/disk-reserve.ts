@@ -45,7 +45,7 @@ export class DiskReserve {
   private pages = 0;
   private shrinkAfter = 0;
   private readonly logger = new Logger('Database');
-  private readonly missing = new Outage<string>({ interval: 60_000, onStart: (message) => this.logger.warn(message) });
+  private readonly missing = new Outage({ interval: 60_000, onStart: (message) => this.logger.warn(message) });
 
   /** @param connection the writing connection, in WAL mode */
   constructor(
