@@ -6,7 +6,6 @@ import { ConnectionLostError, DiskFullError } from './errors.js';
 export interface Sql {
   /** Runs a template; its values are bound as parameters. */
   readonly sql: <Rows>(strings: TemplateStringsArray, ...values: unknown[]) => Promise<Rows>;
-
   /** Runs composed SQL with `?` for each parameter. Each variant is prepared and cached, so keep their number small. */
   readonly query: <Rows>(sql: string, parameters: unknown[]) => Promise<Rows>;
 }
@@ -27,33 +26,24 @@ export interface Snapshot extends Sql {
 export interface Engine {
   readonly dialect: Dialect;
   readonly statementLimits: StatementLimits;
-
   /** How to read several records in one statement; absent if a statement needs no round trip. */
   readonly batchedReads?: BatchedReads;
-
   /** Milliseconds to wait for a lock, a connection or a slot. */
   readonly busyTimeout: number;
-
   /** The connections of this process, for the metrics; empty before the start. */
   readonly connections: readonly ConnectionUsage[];
-
   /** See the functions `committed`, `transaction` and `openSnapshot`. */
   readonly committed: Sql;
-
   /** Runs `work` again if the database undid it because of another transaction. */
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
-
   /**
    * Advances the id sequence of a table to at least `id`. The caller has locked the `storage` row of the resource, so
    * no other transaction assigns an id.
    */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
-
   openSnapshot(): Promise<Snapshot>;
-
   /** Resolves when the database can be read, on PostgreSQL also written. No time-out, no wait for other callers. */
   check(): Promise<void>;
-
   /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
   explain(error: unknown): unknown;
 }
@@ -87,35 +77,25 @@ export interface BatchedReads {
 export interface Dialect {
   /** Converts a string to JSON, byte for byte as `JSON.stringify` does. */
   json(expression: string): string;
-
   /** Converts a floating-point number to JSON without rounding. */
   jsonReal(expression: string): string;
-
   /** Converts a decimal to text with `scale` digits after the decimal point. */
   decimal(expression: string, scale: number): string;
-
   /** Converts a date without time to text, such as `2026-01-31`. */
   day(expression: string): string;
-
   /** Converts a date of TypeORM to ISO 8601 in UTC with milliseconds, as `Date.toJSON` does. */
   isoDate(expression: string): string;
-
   /** Converts a date to text in UTC with all digits that the engine stores; `dateOfExact` converts it back. */
   exactDate(expression: string): string;
   dateOfExact(expression: string): string;
-
   /** Aggregate that joins strings without a separator, as UTF-8 bytes or a string, in the order of `column`. */
   join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
-
   /** Suffix of a SELECT that locks the record for a change later in the transaction; empty with only one writer. */
   forUpdate(table: string): string;
-
   /** The statement that makes a transaction check deferrable foreign keys at its end; on SQLite all of them. */
   readonly deferReferences: string;
-
   /** The time by the clock of the database, in milliseconds since 1970. */
   readonly now: string;
-
   /** The largest id that a table has given or stored; 0 for a table that never had a record. */
   lastGivenId(table: string): string;
 }
