@@ -72,7 +72,7 @@ export const certificates: Parse<string> = (value) => {
 function list(value: string, isItem: (item: string) => boolean, items: string): string[] {
   return value.split(',').map((text) => {
     const item = text.trim();
-    if (!isItem(item)) throw new Error(`must be a comma-separated list of ${items}; "${item}" is none`);
+    if (!isItem(item)) throw new Error(`must be a comma-separated list of ${items}; "${item}" is not one`);
     return item;
   });
 }

@@ -41,6 +41,6 @@ export function unknownParameter(name: string, declared: ReadonlySet<string | un
 }
 
 export function inMaintenance(): ApiError {
-  const message = 'The service is in maintenance: it can be read, and nothing can be changed; try again later';
+  const message = 'The service is in maintenance: records can be read, but not changed; try again later';
   return new ApiError(503, 'MAINTENANCE', message, { headers: { 'retry-after': String(RETRY_AFTER) } });
 }

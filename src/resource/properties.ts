@@ -87,7 +87,9 @@ export function DecimalProperty(
 ): PropertyDecorator {
   const whole = precision - scale;
   if (whole < 1 || precision > MOST_DIGITS)
-    throw new Error(`decimal(${precision}, ${scale}) has 1 to ${MOST_DIGITS} digits, one before the point`);
+    throw new Error(
+      `decimal(${precision}, ${scale}) must have 1 to ${MOST_DIGITS} digits, at least one before the point`,
+    );
   const fraction = scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
   const sign = minimum !== undefined && minimum >= 0 ? '' : '(?!-0(\\.0*)?$)-?';
   const pattern = `^${sign}(0|[1-9][0-9]{0,${whole - 1}})${fraction}$`;

@@ -324,7 +324,7 @@ describe('cli backup and restore', () => {
     [
       'says that it is larger than the volume',
       (backup) => gzipSync(Buffer.concat([backup.subarray(0, 28), Buffer.alloc(4, 0xff), backup.subarray(32)])),
-      /holds \d+ bytes, and \d+ are free/,
+      /holds \d+ bytes, but only \d+ are free/,
     ],
   ])('rejects a packed backup that %s, and leaves no file of it', async (_, bytes, reason) => {
     writeFileSync(join(folder, 'hostile.gz'), bytes(readFileSync(join(folder, 'backup.sqlite'))));

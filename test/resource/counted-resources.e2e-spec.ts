@@ -43,7 +43,7 @@ describe(`the start of the service (${engineInUse()})`, () => {
       expect([(await client.post(COOKIE)).status, (await client.post(COOKIE)).status]).toEqual([201, 201]);
       expect((await client.post(COOKIE)).status).toBe(507);
     });
-    expect(log).toMatch(/The triggers of cookies were missing or outdated: they are made/);
+    expect(log).toMatch(/The triggers of cookies were missing or outdated: they were made again/);
   });
 
   it('writes the capacity into the database, for all writers, and logs a difference', async () => {

@@ -369,7 +369,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     it('a sort by a string, another type, or a missing property, or a filter without a column ends it', () => {
       for (const [sorts, message] of [
         [{ status: 'integer' }, 'status is a string, and only'],
-        [{ points: 'number' }, 'points as number, but a column of integer'],
+        [{ points: 'number' }, 'points as number, but its column is integer'],
         [{ revision: 'integer' }, 'no property "revision"'],
       ] as const) {
         expect(list((name) => ListQueryOf(name, { sorts }))).toThrow(message);
@@ -379,7 +379,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         list((name) => decorator(class extends ListQueryOf(name) {}.prototype, property));
       expect(withProperty('colour', EnumFilter({ enum: ['a'], enumName: 'A' }, ''))).toThrow('no property "colour"');
       expect(withProperty('pointsTo', RangeFilter('date-time', ''))).toThrow(
-        'The list of samples has points as date-time, but a column of integer',
+        'The list of samples declares points as date-time, but its column is integer',
       );
     });
 

@@ -47,7 +47,9 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, to: string)
   const size = header.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
   const { bavail, bsize } = await statfs(dirname(to));
   if (size > bavail * bsize) {
-    throw new Failure(`${file} holds ${size} bytes, and ${bavail * bsize} are free on the volume of ${dirname(to)}.`);
+    throw new Failure(
+      `${file} holds ${size} bytes, but only ${bavail * bsize} are free on the volume of ${dirname(to)}.`,
+    );
   }
   let passed = 0;
   for await (const bytes of joined(header, input)) {

@@ -23,14 +23,16 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   const path = requireSqlite(config, 'backup');
   requireDatabase(config);
   const target = await outputFile(config, file);
-  // SQLite writes the pages of a copy in any order, so the target must be a file.
+  // The target may be stdout, and SQLite writes the pages of a copy in any order, so the copy is a draft file first.
   try {
     await using folder = await draftFolder(`${target ?? path}.partial-`);
     const draft = join(folder.path, 'draft.sqlite');
     await copyDatabase(path, draft, interrupt);
     const { errors, drifts, counts, migrations } = await checkFile(draft);
     if (drifts.length > 0) {
-      throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
+      throw new Failure(
+        `the database has a wrong counter: ${drifts.join('; ')}. Correct it first: ${CLI} doctor --fix`,
+      );
     }
     if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
     const differences = await differencesFromFresh(draft, migrations, config);

@@ -82,5 +82,5 @@ function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<A
 }
 
 function unreadable(file: string, plural: string, reason: string, cause?: unknown): Failure {
-  return new Failure(`${file} cannot be restored: no list could show its ${plural}: ${reason}.`, cause);
+  return new Failure(`${file} cannot be restored: its ${plural} cannot be listed: ${reason}.`, cause);
 }

@@ -49,7 +49,7 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
       reply.send();
       return;
     }
-    const message = `${request.method} is not possible here; the path has ${allow}`;
+    const message = `${request.method} is not allowed on this path; allowed are ${allow}`;
     sendError(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers: { allow } }), request, reply);
   });
 }

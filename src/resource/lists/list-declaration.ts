@@ -126,7 +126,7 @@ export function checkLists(name: ResourceName, table: ResourceTable): void {
     for (const [property, type] of types) {
       const { kind } = table.column(property);
       if (kind !== type)
-        throw new Error(`The list of ${table.name} has ${property} as ${type}, but a column of ${kind}`);
+        throw new Error(`The list of ${table.name} declares ${property} as ${type}, but its column is ${kind}`);
     }
   }
 }

@@ -55,7 +55,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ) {
     // Two resources with one name would share a row of `storage`.
     if (name.plural !== this.table.name) {
-      throw new Error(`The ResourceName is "${name.plural}", and the table of its entity is "${this.table.name}"`);
+      throw new Error(
+        `The ResourceName is "${name.plural}", and the table of its entity is "${this.table.name}": use one name`,
+      );
     }
     if (name.ids !== this.table.ids) {
       throw new Error(`The ResourceName and the entity of ${name.plural} have different kinds of ids`);

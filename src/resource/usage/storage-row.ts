@@ -51,7 +51,7 @@ async function prepareTriggers(
     (await hasTriggers(sql, dataSource, resource)) && (leavesAudit || (await isAuditRight(sql)));
   if (leavesAudit && !(await isAuditRight(committed(dataSource)))) {
     logger.warn(
-      `Changes of ${resource} stay in the audit trail, though this version does not declare it: ${CLI} doctor --fix ends that`,
+      `Changes of ${resource} are still written to the audit trail, though this version does not audit them: ${CLI} doctor --fix ends that`,
     );
   }
   if (await hasAll(committed(dataSource))) return;
@@ -61,7 +61,7 @@ async function prepareTriggers(
     if (!(await hasTriggers(tx, dataSource, resource))) {
       await makeTriggers(tx, dataSource, resource);
       logger.warn(
-        `The triggers of ${resource} were missing or outdated: they are made, and the ${resource} are counted`,
+        `The triggers of ${resource} were missing or outdated: they were made again, and the ${resource} were counted`,
       );
     }
     if (await hasAll(tx)) return;

@@ -70,7 +70,8 @@ export class Snapshots {
   }
 
   private connect(): SqliteConnection {
-    if (this.open.size >= MOST_SNAPSHOTS) throw new DatabaseUnavailableError(`${MOST_SNAPSHOTS} snapshots are open`);
+    if (this.open.size >= MOST_SNAPSHOTS)
+      throw new DatabaseUnavailableError(`${MOST_SNAPSHOTS} snapshots are open, which is the maximum`);
     const connection = new SqliteConnection(this.path, { readonly: true });
     this.open.add(connection);
     return connection;
