@@ -16,7 +16,7 @@ const PACKAGE = 'better-sqlite3-12';
 const MODULE = 'build/Release/better_sqlite3.node';
 const require = createRequire(import.meta.url);
 
-/** Ends the process with a message if the module cannot be made. */
+/** Downloads or compiles SQLite on Node 20. If this fails, the process ends with a message. */
 function makeNativeModule() {
   if (nodeMajor >= 22 || loads()) return;
   console.error(

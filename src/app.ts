@@ -46,7 +46,7 @@ export async function createApp(
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const log = createLog(config, tracing && (() => traceIds()));
   const logger = new NestLogger(log);
-  // Nest sets it later, and an expired certificate is logged before.
+  // Nest sets the logger later, but `Connections` may log an expired certificate now.
   Logger.overrideLogger(logger);
   const connections = new Connections({ ...config.http, trustProxy: config.trustProxy }, config.tls);
   const adapter = createAdapter(config, connections);

@@ -150,7 +150,7 @@ async function discoveredAddress(issuer: string): Promise<URL> {
   return providerUrl(String(document['jwks_uri']));
 }
 
-/** Follows no redirect: only the operator and the issuer may name the address of the keys. */
+/** Fetches a document of limited size, without redirects: only operator and issuer may name the address of the keys. */
 async function fetchBounded(address: string, options: RequestInit): Promise<Response> {
   const response = await fetch(address, { ...options, redirect: 'manual' });
   if (response.status !== 200) {

@@ -60,7 +60,7 @@ async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<
     return;
   }
   const gunzip = createGunzip({ chunkSize: CHUNK });
-  // The loop over the output throws its errors.
+  // The caller gets the errors from its loop over the output.
   pipeline(Readable.from(bytes, { objectMode: false }), gunzip, { signal }).catch(() => {});
   yield* gunzip as AsyncIterable<Buffer>;
 }

@@ -48,7 +48,7 @@ export interface Engine {
   explain(error: unknown): unknown;
 }
 
-/** Limits of one statement, so that other work can run; `Infinity` for an engine in another process. */
+/** Limits of one statement, so that other work can run; `Infinity` on PostgreSQL, which runs in another process. */
 export interface StatementLimits {
   /** Rows to scan for matches of a filter. */
   readonly scannedRows: number;
@@ -69,7 +69,7 @@ export interface ConnectionUsage {
 
 export interface BatchedReads {
   readonly maxBatchSize: number;
-  /** The condition that a column equals one of the elements of an array, the only parameter. */
+  /** An SQL condition: the column equals an element of an array. The array is its only parameter. */
   readonly isOneOf: (column: string) => string;
 }
 

@@ -38,7 +38,7 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** Tells whether Nest logs an error of the start, which `serve.ts` prints. Other data sources have a name there. */
+/** Tells whether `serve.ts` prints this error of the start. TypeOrmModule names any other data source there. */
 const isOfStart = (message: unknown, context: unknown): boolean =>
   context === 'ExceptionHandler' ||
   (context === 'TypeOrmModule' && String(message).startsWith('Unable to connect to the database.'));

@@ -93,7 +93,7 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
   }
 }
 
-/** Without a backup, or if its folder cannot be read, time and size are 0. All workers have the same values. */
+/** Measures the volume, the WAL and the last backup (0 if there is none). All workers have the same values. */
 function measureFiles(registry: Registry, path: string, backupFolder: string | undefined): void {
   const gauge = (name: string, help: string, read: () => Promise<number>) =>
     addGauge(registry, { name, help, aggregator: 'first' }, read);

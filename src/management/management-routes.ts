@@ -33,7 +33,7 @@ export interface Managed {
   metrics(): Promise<Registry>;
 }
 
-/** The port is separate, so that health and metrics are not published with the API. */
+/** Makes the server of the management port. The port is separate, so that health and metrics are not public. */
 export function createManagementServer(
   { http, metricsToken, tracesEndpoint }: Config,
   managed: Managed,

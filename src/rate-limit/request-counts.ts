@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 
-/** Keys of all limits that are kept in memory. The key that has been idle longest is removed for a new one. */
+/** Maximum number of keys in memory, for all limits together. A new key replaces the least recently used one. */
 const MOST_KEYS = 100_000;
 
 /** Requests between two deletions of expired counts; each deletes up to twice as many, so that the table shrinks. */

@@ -70,7 +70,7 @@ export class WorkerProcess {
   private readonly isMade = this.process.pid !== undefined;
   readonly ended = new Promise((resolve) => this.process.once(this.isMade ? 'exit' : 'error', resolve));
   private onStart!: (isServing: boolean) => void;
-  /** Whether the worker has come to serve. `close` follows its last output, so that an error is printed first. */
+  /** Resolves with true when the worker serves, with false if it ends before. `close` comes after its last output. */
   readonly started = new Promise<boolean>((resolve) => {
     this.onStart = resolve;
     this.process.once(this.isMade ? 'close' : 'error', () => resolve(false));

@@ -66,7 +66,7 @@ function resource() {
 /** The channel on which `fetch` of Node publishes each request (undici's documentation of its DiagnosticsChannel). */
 const FETCH = 'undici:request:create';
 
-/** Passes `traceparent` on with a request of `fetch` that runs inside a span. */
+/** Adds `traceparent` to a request that `fetch` sends inside a span. */
 function passOn(message: unknown): void {
   const { request } = message as { request: { addHeader(name: string, value: string): void } };
   api.propagation.inject(api.context.active(), request, {

@@ -26,7 +26,7 @@ export async function exchange(
   bytes: Buffer,
   { end = false }: { end?: boolean } = {},
 ): Promise<Answer[]> {
-  // A service that closes before it has read everything resets the connection. Its responses count.
+  // A service that closes before it has read everything resets the connection. The responses before that still count.
   const socket = await connected(service.url, { allowHalfOpen: true });
   const received: Buffer[] = [];
   socket.on('data', (chunk) => received.push(chunk));

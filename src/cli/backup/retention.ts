@@ -13,7 +13,7 @@ const PERIODS = {
 
 type Unit = keyof typeof PERIODS;
 
-/** For how many hours, days and weeks one backup each is kept. */
+/** Numbers of hours, days and weeks. One backup is kept for each hour, day and week of these. */
 export type Keep = ReadonlyMap<Unit, number>;
 
 /** Parses `24h,7d,4w`. */

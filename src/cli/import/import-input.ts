@@ -108,7 +108,7 @@ export class ImportInput {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
       const { name } = this.job.resource;
-      // Only integers come from a sequence.
+      // Only integer ids come from a sequence, so only an export with such ids ends with the last one.
       this.lastId = bytes && name.ids.next === undefined ? readLastIdLine(bytes) : undefined;
       if (this.lastId !== undefined) return this.requireIdsLeft(this.lastId);
       if (bytes === undefined) {

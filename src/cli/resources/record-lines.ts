@@ -15,7 +15,7 @@ export class BrokenLineError extends Error {}
 /** Reads the record of a line of NDJSON. It throws a `BrokenLineError`. */
 export type ReadRecord = (line: Uint8Array) => Promise<NewRecord<AnyResourceEntity>>;
 
-/** Makes the reader of a resource, with the rules of a POST body. */
+/** Makes the function that reads the lines of a resource. They are validated like the body of a POST. */
 export async function recordReader(resource: Resource): Promise<ReadRecord> {
   const dto = lineDto(resource.name.ids, await resource.createDto(), await resource.recordDto?.());
   return async (line) => {

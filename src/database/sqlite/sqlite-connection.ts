@@ -137,7 +137,7 @@ function bindable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-/** @throws {TypeORMError} for a date that its text would change, because a year has four digits there */
+/** @throws {TypeORMError} for a year below 0 or above 9999, because the stored text has four digits for it */
 export function rejectUnstorable(date: Date): void {
   const year = date.getUTCFullYear();
   if (year >= 0 && year <= 9999) return;

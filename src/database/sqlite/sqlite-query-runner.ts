@@ -113,7 +113,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Replaces the type and the default in a migration for both engines by those of the entity's column on SQLite. */
+  /** Translates the type and the default of a column, which a migration names for both engines, to those of SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
     copy.type = this.driver.normalizeType({ type: typeOnSqlite(column.type) as ColumnType });

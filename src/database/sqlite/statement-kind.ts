@@ -23,7 +23,7 @@ export function statementKindOf(sql: string): StatementKind {
 /** `PRAGMA name = value` or `PRAGMA name(value)`, with a schema or quotes (https://sqlite.org/pragma.html#syntax). */
 const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]/i;
 
-/** Pragmas whose value is an argument of a query, or is stored in the file. */
+/** Pragmas that do not change the connection: their value is an argument, or is stored in the file. */
 const HARMLESS =
   /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|user_version|application_id)$/i;
 

@@ -81,7 +81,7 @@ export class RawBody {
     });
   }
 
-  /** The body as a stream, which fails with the errors above. The client sends no faster than it is read. */
+  /** The body as a stream. Its errors are those of a body in memory. The client sends no faster than it is read. */
   stream(): Readable {
     this.requireAccepted();
     const { raw } = this;

@@ -87,7 +87,7 @@ export class Connection implements ResponseConnection {
     return this.current === undefined && this.waiting.length === 0;
   }
 
-  /** Whether a response that its handler has ended waits in memory for its reader. */
+  /** Tells whether a finished response waits in memory for the client to read it. */
   get isSending(): boolean {
     return this.current?.writableEnded === true;
   }

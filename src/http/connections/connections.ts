@@ -205,7 +205,7 @@ export class Connections implements ConnectionOwner {
     return server;
   }
 
-  /** Replaces the connection of a handshake by that of the client. Handshakes count against the limits, too. */
+  /** Replaces the connection of a finished TLS handshake by that of its decrypted data. Handshakes have limits, too. */
   private acceptSecure(socket: TLSSocket): void {
     const { remoteAddress, remotePort } = socket;
     const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>

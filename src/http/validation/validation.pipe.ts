@@ -51,7 +51,7 @@ export class RequestValidationPipe implements PipeTransform {
     }
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
     const body = read(value, type);
-    // `nextTick` follows all pending microtasks, and so the pipes of the other arguments.
+    // `nextTick` runs after all pending microtasks, and so after the pipes of the other arguments.
     await Promise.allSettled([body, new Promise((resolve) => process.nextTick(resolve))]);
     return validArgument(await body, type, schema);
   }

@@ -69,7 +69,7 @@ export class ListQueue {
     }
   }
 
-  /** Lists wait only while others are in progress, so this also forgets subjects whose lists have waited in vain. */
+  /** Forgets subjects without lists. A subject whose list has timed out stays until a list in progress ends. */
   private forgetIdle(): void {
     for (const [subject, { inProgress, waitingCount }] of this.subjects) {
       if (inProgress === 0 && waitingCount === 0) this.subjects.delete(subject);

@@ -72,14 +72,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       const records = new Map(found.map((stored) => [stored.record.id, stored]));
       return ids.map((id) => {
         const stored = records.get(id);
-        // Several callers may want one record, and each may change its own.
+        // Several callers may read one record. Each gets a copy, because it may change it.
         return stored && { ...stored, record: this.table.copyOf(stored.record) };
       });
     };
     const findAlone = async (id: Id) => (await findTogether([id]).catch((error: Error) => [error]))[0];
     const findAll = (ids: Id[]) =>
       findTogether(ids).catch((error: unknown) => {
-        // One of the records has an integer that cannot be read.
+        // If one record has an integer that cannot be read, the callers of the other records still get them.
         if (ids.length === 1 || !(error instanceof UnsafeIntegerError)) throw error;
         return Promise.all(ids.map(findAlone));
       });

@@ -111,7 +111,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Changes nothing, not even the version, if no value differs; `undefined` when there is no such record.
+   * Updates a record. If no value differs, the version stays as well. `undefined` when there is no such record.
    * @param changes or a function, which gets a copy of the record, because it may change its argument and return it
    */
   update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {

@@ -73,7 +73,7 @@ const PROGRAM = `
     clearInterval(alive);
   }
 
-  /** Damages the second page with its header. */
+  /** Damages the second page of a database file, its header included. */
   function damage(path) {
     const descriptor = fs.openSync(path, 'r+');
     fs.writeSync(descriptor, Buffer.alloc(3000, 0x5a), 0, 3000, 4096);

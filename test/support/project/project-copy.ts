@@ -30,7 +30,7 @@ export class ProjectCopy {
     }
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
     const built = join(this.folder, 'dist/.built');
-    // The folders of the copy are newer than the build.
+    // The folders of the copy are new. If the build looked older than they are, it would be repeated.
     if (existsSync(built)) utimesSync(built, new Date(), new Date());
   }
 

@@ -44,7 +44,7 @@ export interface RangeBound {
 /** The ranges and sorts of a list. */
 export interface RangeParameters {
   readonly bounds: readonly RangeBound[];
-  /** Kinds of values by property to sort by. */
+  /** Kind of the values of each property that the list can be sorted by. */
   readonly sorts: Readonly<Record<string, string>>;
   /** Filters by properties that the service sets. */
   readonly filters: readonly string[];

@@ -174,7 +174,7 @@ export class ResourceUnderTest {
 
   /**
    * Stores copies of the existing records until there are `count`.
-   * @param varied properties with different values in each copy, set or not by clients
+   * @param varied properties that differ in each copy; clients need not be able to set them
    * @param path of the resource, or of a parent
    */
   async fillTo(count: number, varied: readonly string[] = [], path = this.path): Promise<void> {

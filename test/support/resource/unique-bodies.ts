@@ -81,7 +81,7 @@ export class UniqueBodies {
     );
   }
 
-  /** How many records of a parent the unique references of the resource need. */
+  /** Number of records of a parent that the unique references of the resource need. */
   leastOf(parent: string): number {
     const { path } = this.contract;
     const parents = this.parentsOf(path);

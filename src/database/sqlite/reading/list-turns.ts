@@ -1,6 +1,6 @@
 import { inSameSpan } from '../../../tracing/spans.js';
 
-/** Milliseconds of the event loop for the statements of all lists in one turn. */
+/** Milliseconds that the statements of all lists together may take before other work gets its turn. */
 const SHARE = 2;
 
 /** Longest turn of an idle event loop, in milliseconds. */

@@ -104,7 +104,7 @@ export class DiskReserve {
     }
   }
 
-  /** Commits, with space in the database file for the pages that the transaction adds. @throws SqliteError */
+  /** Commits, after lengthening the database file for the pages that the transaction adds. @throws SqliteError */
   commit(): void {
     const pages = this.readPages.get() as number;
     try {

@@ -33,7 +33,7 @@ const LARGEST_WAL = 128 * 1024 * 1024;
 /** Milliseconds until a full volume is tried again. */
 const FULL_PAUSE = 100;
 
-/** Its frames may be in the WAL, where a recovery finds them (https://sqlite.org/walformat.html, section 4). */
+/** A recovery may find the frames of a failed COMMIT in the WAL (https://sqlite.org/walformat.html, section 4). */
 const UNKNOWN = 'The COMMIT failed, but the file may contain it';
 
 /**

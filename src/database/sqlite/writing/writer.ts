@@ -63,7 +63,7 @@ export class Writer {
     this.group = new GroupCommit(connection, reserve, file);
   }
 
-  /** Runs one statement as a transaction, with the errors of `transaction`, or a SqliteError. */
+  /** Runs one statement as a transaction. It rejects as `transaction` does, or with a SqliteError. */
   run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
     const work = (transaction: WriteTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
