@@ -37,7 +37,7 @@ export function describeRejections(resource: ResourceUnderTest): void {
 
 function describeTargets(resource: ResourceUnderTest, record: () => string): void {
   const { path, contract } = resource;
-  const { replace, patch, create, filters, ownReferences } = contract;
+  const { replace, patch, create, filters, ownReferences, otherParameters = [] } = contract;
   const onRecord: readonly [method: string, body?: object][] = [
     ['GET'],
     ['PUT', replace],
@@ -95,7 +95,8 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     const known = body.message
       .split('known are ')[1]
       .split(', ')
-      .filter((name: string) => !/(From|To)$/.test(name) && !(name in ofService) && !ownReferences.includes(name));
+      .filter((name: string) => !/(From|To)$/.test(name) && !(name in ofService))
+      .filter((name: string) => ![...ownReferences, ...otherParameters].includes(name));
     expect(known.sort()).toEqual([...names].sort());
   });
 

@@ -21,6 +21,8 @@ export interface ResourceContract {
   readonly invalid?: Readonly<Record<string, readonly unknown[]>>;
   /** Two valid values for each filter that is not a property of a body. */
   readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
+  /** Query parameters of the list that your own tests cover, such as a search or a filter by a prefix. */
+  readonly otherParameters?: readonly string[];
   /** Properties of the record with this number, if a rule requires different values in each record. */
   readonly distinct?: (count: number) => Body;
   /** POST bodies of the resources that this one refers to, by path, if rules require certain values. */
