@@ -132,10 +132,10 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
         code: 1,
         stdout: expect.stringContaining('the triggers that audit the cookies are missing or outdated'),
       });
-      expect((await doctor('--fix')).stdout).toContain('the triggers that audit the cookies are made');
+      expect((await doctor('--fix')).stdout).toContain('the triggers that audit the cookies are corrected');
       expect((await doctor()).stdout).not.toContain('triggers');
       inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_audit_update; DROP TRIGGER cookies_insert'));
-      expect((await doctor('--fix')).stdout).toContain('the triggers that count and audit the cookies are made');
+      expect((await doctor('--fix')).stdout).toContain('the triggers that count and audit the cookies are corrected');
     });
 
     it('is in a backup, and goes on after a restore', async () => {

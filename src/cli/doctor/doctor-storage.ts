@@ -129,7 +129,7 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
     if (triggers !== undefined) {
       const capacity = await capacityFor(dataSource, config, resource);
       await prepareStorage(dataSource, { resource: name.plural, capacity, audited }, true);
-      onFixed(`${triggers} are right now`);
+      onFixed(`${triggers} are corrected`);
     }
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;
