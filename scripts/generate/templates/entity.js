@@ -2,9 +2,10 @@ import { words } from '../names.js';
 
 export function entity({ singular, plural, type: className, values, fields, unique, hasTimestamps, ids }) {
   const checks = fields.flatMap(({ check, checkName }) => (check ? [`@Check('${checkName}', ${check})`] : []));
-  const isReference = (names) => fields.some(({ name, parent }) => parent !== undefined && name === names.join());
+  // `@References` makes the index of its column.
+  const isOfReference = (names) => fields.some(({ name, parent }) => parent !== undefined && name === names.join());
   const indices = unique
-    .filter((names) => !isReference(names))
+    .filter((names) => !isOfReference(names))
     .map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
   const columns = fields.map(({ name, type, column, columnOptions, columnDefault, parent, isOptional }) => {
     const isUnique = parent !== undefined && unique.some((names) => names.join() === name);

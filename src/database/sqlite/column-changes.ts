@@ -4,9 +4,11 @@ import { Query } from 'typeorm/driver/Query.js';
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
 
 /** Storage classes (https://sqlite.org/datatype3.html) of numbers by the type of their column. */
+const WHOLE = `('integer')`;
+const NUMBER = `('integer', 'real')`;
 const STORED: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(['integer', 'int', 'bigint', 'smallint'].map((type) => [type, `('integer')`])),
-  ...Object.fromEntries(['decimal', 'numeric', 'double precision'].map((type) => [type, `('integer', 'real')`])),
+  ...{ integer: WHOLE, int: WHOLE, bigint: WHOLE, smallint: WHOLE },
+  ...{ decimal: NUMBER, numeric: NUMBER, 'double precision': NUMBER },
 };
 
 /** The type on SQLite of a column in a migration for both engines. */

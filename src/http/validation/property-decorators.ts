@@ -32,7 +32,9 @@ export function IsCodePointLength(min: number, max: number, options?: Validation
       name: 'isCodePointLength',
       validator: {
         validate: (value: unknown) => {
-          if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false;
+          // A code point has one or two UTF-16 units. The spread of a much longer text would take much memory.
+          if (typeof value !== 'string' || value.length > 2 * max) return false;
+          if (value.includes('\0') || !value.isWellFormed()) return false;
           const { length } = [...value];
           return length >= min && length <= max;
         },

@@ -42,7 +42,8 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
-    const suffix = suffixOf(source.scopeKey, query);
+    const selected = JSON.stringify([source.scopeKey, query]);
+    const suffix = suffixOf(selected);
     const setHeaders = (usage: ResourceUsage): Version => {
       if (source.scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
       const version = { epoch: usage.epoch + suffix, revision: usage.revision };
@@ -56,7 +57,7 @@ export class ResourceLists {
     }
     reply.type(JSON_TYPE);
     // Not the URL: it may be long without a meaning, and handlers may change the query for a subject.
-    const key = JSON.stringify([source.scopeKey, targetOf(request).pathname, query]);
+    const key = `${targetOf(request).pathname} ${selected}`;
     const cached = this.cache.get(etagOf(usage), key);
     if (cached !== undefined) return this.replay(cached, exchange);
     // The records may have changed since then, so the headers are set again from the snapshot.
@@ -149,11 +150,10 @@ export class ResourceLists {
 }
 
 /**
- * The part of an ETag that names the selected records; empty for all of them. Handlers may select them by the subject
- * of the token, and one subject's ETag must not fit the list of another.
+ * The part of an ETag that names the scope and the query in `selected`; empty for all records. Handlers may set them by
+ * the subject of the token, and one subject's ETag must not fit the list of another.
  */
-function suffixOf(scopeKey: string | undefined, query: ListQuery): string {
-  const selected = JSON.stringify([scopeKey, query]);
+function suffixOf(selected: string): string {
   return selected === '[null,{}]' ? '' : `.${createHash('sha256').update(selected).digest('base64url').slice(0, 12)}`;
 }
 

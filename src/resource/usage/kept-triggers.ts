@@ -4,9 +4,9 @@ import { hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js'
 import { hasTriggers, makeTriggers } from './triggers.js';
 
 /**
- * Completes migrations in their transaction: new epochs make old ETags invalid, because records may have other values now
- * under their old revisions. Triggers that a migration dropped or that became wrong are made, because a running service
- * may write before the next start. It drops them when it rebuilds a table on SQLite.
+ * Completes migrations in their transaction. It makes missing and outdated triggers, because a running service may write
+ * before the next start; on SQLite, a migration that rebuilds a table drops its triggers. It sets new epochs, because
+ * records may have other values now under their old revisions.
  * @returns the function to call after the last migration
  */
 export async function keepTriggers(runner: QueryRunner): Promise<() => Promise<void>> {
@@ -16,13 +16,10 @@ export async function keepTriggers(runner: QueryRunner): Promise<() => Promise<v
     if (!(await hasAuditTriggers(runner, dataSource, table, false))) audited.push(table);
   }
   return async () => {
-    const tables = await resourceTables(runner);
-    for (const table of tables) {
+    for (const table of await resourceTables(runner)) {
       if (!(await hasTriggers(runner, dataSource, table))) await makeTriggers(runner, dataSource, table);
-    }
-    for (const table of tables.filter((name) => audited.includes(name))) {
-      const isRight = await hasAuditTriggers(runner, dataSource, table, true);
-      if (!isRight) await makeAuditTriggers(runner, dataSource, table);
+      if (!audited.includes(table) || (await hasAuditTriggers(runner, dataSource, table, true))) continue;
+      await makeAuditTriggers(runner, dataSource, table);
     }
     if (!(await runner.hasTable('storage'))) return;
     await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);

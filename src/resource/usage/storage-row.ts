@@ -21,22 +21,26 @@ export async function prepareStorage(
   resource: PreparedResource,
   mayEndAudit = false,
 ): Promise<void> {
-  await storeCapacity(dataSource, resource);
-  await prepareTriggers(dataSource, resource, mayEndAudit);
+  if (await storeCapacity(dataSource, resource)) await prepareTriggers(dataSource, resource, mayEndAudit);
 }
 
-/** @throws {Error} for a capacity that is no whole number */
+/**
+ * @returns whether the resource has a `storage` row
+ * @throws {Error} for a capacity that is no whole number
+ */
 export async function storeCapacity(
   dataSource: DataSource,
   { resource, capacity }: Omit<PreparedResource, 'audited'>,
-): Promise<void> {
+): Promise<boolean> {
   if (!Number.isSafeInteger(capacity) || capacity < 0) {
     throw new Error(`The capacity of ${resource} is ${capacity}; it must be from 0 to ${Number.MAX_SAFE_INTEGER}`);
   }
   const stored = await storedCapacity(dataSource, resource);
-  if (stored === undefined || stored === capacity) return;
+  if (stored === undefined) return false;
+  if (stored === capacity) return true;
   await transaction(dataSource, (tx) => tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`);
   if (stored !== null) logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
+  return true;
 }
 
 async function prepareTriggers(
@@ -44,7 +48,6 @@ async function prepareTriggers(
   { resource, audited }: PreparedResource,
   mayEndAudit: boolean,
 ): Promise<void> {
-  if ((await storedCapacity(dataSource, resource)) === undefined) return;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const leavesAudit = !audited && !mayEndAudit;
   const hasAll = async (sql: Sql): Promise<boolean> =>

@@ -126,7 +126,8 @@ export class ContractSource {
     return this.allReferences(path).map(([name]) => name);
   }
 
-  private allReferences(path: string): (readonly [name: string, parent: string])[] {
+  /** Paths by property, with references to the resource itself. */
+  allReferences(path: string): (readonly [name: string, parent: string])[] {
     const properties = this.properties('post', path);
     return this.entityOf(path)
       .foreignKeys.map(({ columns: [column], referencedEntityMetadata: { tableName } }) => {

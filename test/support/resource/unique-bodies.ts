@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { OpenApiDocument } from '../openapi-document.js';
 import type { Id } from '../../../src/resource/id-kinds.js';
-import { idOf } from './derived-contract.js';
+import { ContractSource, idOf } from './derived-contract.js';
 import type { Body, DerivedContract } from './resource-contract.js';
 
 /** Minimum number of possible values, more than the records of a test. */
@@ -10,6 +10,7 @@ const LEAST_VALUES = 3000;
 /** Makes bodies with different values of their unique properties. */
 export class UniqueBodies {
   private count = 0;
+  private readonly source = new ContractSource(this.contract, this.document, this.dataSource.entityMetadatas);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -56,36 +57,29 @@ export class UniqueBodies {
     );
   }
 
-  /** The property of a key with the most possible values; a reference if the others have too few. */
+  /**
+   * The property of a key with the most possible values. It may refer to a parent of the tested resource, which has enough
+   * records.
+   */
   private bestOf(path: string, key: readonly string[]): (Values & { readonly name: string }) | undefined {
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
-    const parents = this.parentsOf(path);
+    const references = new Map(this.source.allReferences(path));
     const sizes = key
       .filter((name) => properties[name] !== undefined)
       .map((name) => {
-        const parent = parents.get(name);
+        const parent = references.get(name);
         if (parent === undefined) return { name, ...valuesOf(this.document.resolve(properties[name])) };
         // Above all other ids, which tests use by themselves.
         const value = (count: number): Id => idOf(this.document, parent, 3 + (count % LEAST_VALUES));
-        return { name, size: LEAST_VALUES, value };
+        return { name, size: path === this.contract.path && parent !== path ? LEAST_VALUES : 0, value };
       });
     return sizes.sort((one, other) => other.size - one.size)[0];
   }
 
-  /** The paths of referenced resources by property. */
-  private parentsOf(path: string): ReadonlyMap<string, string> {
-    return new Map(
-      this.entityOf(path).foreignKeys.map(({ columns: [column], referencedEntityMetadata: { tableName } }) => {
-        return [column!.propertyName, `/${tableName}`] as const;
-      }),
-    );
-  }
-
   /** Number of records of a parent that the unique references of the resource need. */
   leastOf(parent: string): number {
-    const { path } = this.contract;
-    const parents = this.parentsOf(path);
-    const isNeeded = this.keysOf(path).some((key) => parents.get(this.bestOf(path, key)?.name ?? '') === parent);
+    const { path, references } = this.contract;
+    const isNeeded = this.keysOf(path).some((key) => references[this.bestOf(path, key)?.name ?? ''] === parent);
     return isNeeded ? LEAST_VALUES + 2 : 2;
   }
 }
