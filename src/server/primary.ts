@@ -21,7 +21,7 @@ const LONGEST_PAUSE = 30_000;
  * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens
  * no database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
  */
-export class Primary {
+class Primary {
   private readonly logger = new Logger('Service');
   private readonly log: ReturnType<typeof createLog>;
   private readonly workers = new Set<WorkerProcess>();
@@ -47,7 +47,6 @@ export class Primary {
     cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
   }
 
-  /** Resolves when all workers serve. */
   async start(): Promise<void> {
     const { host, managementHost = host, managementPort: port } = this.config;
     const { onSignal, onError } = this.shutdown;
@@ -131,3 +130,6 @@ export class Primary {
     await Promise.all([...this.workers].map(({ ended }) => ended));
   }
 }
+
+/** Resolves when all workers serve. */
+export const start = (config: Config): Promise<void> => new Primary(config).start();

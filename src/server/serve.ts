@@ -1,12 +1,19 @@
 import cluster from 'node:cluster';
+import { setFlagsFromString } from 'node:v8';
 import { loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 
+const load = (workers: number) => {
+  if (workers === 1) return import('./single-process.js');
+  return cluster.isPrimary ? import('./primary.js') : import('./worker.js');
+};
+
 try {
   const config = loadConfigFromProcess(SETTINGS);
-  if (config.workers === 1) await (await import('./single-process.js')).start(config);
-  else if (cluster.isPrimary) await new (await import('./primary.js')).Primary(config).start();
-  else await (await import('./worker.js')).start(config, cluster.worker!);
+  const { start } = await load(config.workers);
+  // Now the young generation may grow again; see `main.ts`.
+  setFlagsFromString('--semi-space-growth-factor=2');
+  await start(config);
 } catch (error) {
   const { explainStartError } = await import('./start-error.js');
   console.error(explainStartError(error));

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { PLATFORM_SETTINGS } from '../config/platform-settings.js';
@@ -11,7 +11,8 @@ import { logStartupBanner } from './startup-banner.js';
 import { WorkerChannel } from './worker-process.js';
 
 /** Serves the API as one of several processes, until SIGTERM. `node:cluster` ends a worker without its primary. */
-export async function start(config: Config, { id, process: self }: Worker): Promise<void> {
+export async function start(config: Config): Promise<void> {
+  const { id, process: self } = cluster.worker!;
   // A terminal sends these signals to every process; only the primary handles them.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   standardOutput(WORKER_LOG);
