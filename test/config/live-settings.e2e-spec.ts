@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
+import { type StatementEvent, statements } from '../../src/database/database-events.js';
 import { transaction } from '../../src/database/engine.js';
 import { LiveConfig } from '../../src/database/polling/live-config.js';
 import { run } from '../support/command.js';
@@ -229,4 +232,20 @@ describe('cli set, with two services on one database', () => {
     await until(() => calls > 2, 'two polls', 2 * REACH);
     expect(warnings).toEqual(['Changes of live_settings cannot be read: It is broken']);
   });
+});
+
+it('a start that fails reads no settings afterwards', async () => {
+  @Module({})
+  class FailingModule implements OnModuleInit {
+    onModuleInit(): void {
+      throw new Error('This module cannot start');
+    }
+  }
+  await expect(startService({ LOG_LEVEL: 'silent' }, [FailingModule])).rejects.toThrow('This module cannot start');
+  const read: string[] = [];
+  const onStatement = (message: unknown) => void read.push((message as StatementEvent).sql);
+  statements.subscribe(onStatement);
+  await sleep(REACH / 2);
+  statements.unsubscribe(onStatement);
+  expect(read).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
 
@@ -19,7 +19,7 @@ interface PolledTable<Column extends string = string> {
 
 /** Polls small tables, so that every process has a change within 5 s. In an outage, the last rows stay in force. */
 @Injectable()
-export class PolledTables implements OnApplicationShutdown {
+export class PolledTables implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   /** The last rows of each table as JSON; `undefined` if its `onChange` has not accepted them. */
   private readonly known = new Map<PolledTable, string | undefined>();
@@ -29,10 +29,14 @@ export class PolledTables implements OnApplicationShutdown {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Reads the table now, and then with every poll. */
-  async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
-    await this.read(table);
-    if (this.timer === undefined) this.schedule();
+  /** Reads the table now, and with every poll after the start of the application. */
+  watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
+    return this.read(table);
+  }
+
+  /** Begins to poll only now, because a start that fails is not shut down. */
+  onApplicationBootstrap(): void {
+    this.schedule();
   }
 
   onApplicationShutdown(): void {
