@@ -1,4 +1,4 @@
-/** The contract on bodies, ids and queries, written independently of the service. */
+/** The contract on bodies, written independently of the service. */
 
 export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 export const SIZES = ['small', 'medium', 'large'];
@@ -32,26 +32,4 @@ export function parsed(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-export const isId = (text: string): boolean => /^[1-9][0-9]*$/.test(text) && BigInt(text) <= MAX_ID;
-
-const isNatural = (text: string, max: bigint): boolean => /^(0|[1-9][0-9]*)$/.test(text) && BigInt(text) <= max;
-
-const PARAMETERS: Record<string, (value: string) => boolean> = {
-  limit: (value) => isNatural(value, 1000n) && value !== '0',
-  after: (value) => isNatural(value, MAX_ID),
-  sort: (value) => value === 'id' || value === '-id',
-  flavor: (value) => FLAVORS.includes(value),
-  size: (value) => SIZES.includes(value),
-};
-
-/** Tells whether the query of a list may have these names and values. */
-export function acceptsQuery(query: readonly (readonly [name: string, value: string])[]): boolean {
-  const timesOf = (wanted: string): number => query.filter(([name]) => name === wanted).length;
-  return (
-    query.every(([name, value]) => Object.hasOwn(PARAMETERS, name) && PARAMETERS[name]!(value)) &&
-    ['limit', 'after', 'sort'].every((name) => timesOf(name) <= 1) &&
-    new Set(query.map((pair) => pair.join('='))).size === query.length
-  );
 }

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
-import { accepts, acceptsQuery, FLAVORS, isId, MAX_ID, parsed, SIZES } from '../fuzz/contract.js';
+import { accepts, FLAVORS, parsed, SIZES } from '../fuzz/contract.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
-
-interface Cookie {
-  readonly id: number;
-  readonly flavor: string;
-  readonly size: string;
-  readonly wish: string;
-}
 
 let client: Client;
 
@@ -142,8 +135,9 @@ describe('any body', () => {
     ['PUT', 200, ['flavor', 'size']],
     ['PATCH', 204, []],
   ] as const)('changes a cookie by %s exactly when the contract allows it', async (method, status, required) => {
-    const { path, body: made } = await created();
-    let current = made;
+    const created = await client.post(COOKIE);
+    const path = created.headers.get('location')!;
+    let current = created.body;
     await holds(
       bodies(['flavor', 'size']),
       async (body) => {
@@ -157,126 +151,5 @@ describe('any body', () => {
       150,
     );
     await client.request('DELETE', path);
-  });
-
-  async function created(): Promise<{ path: string; body: Cookie }> {
-    const { headers, body } = await client.post(COOKIE);
-    return { path: headers.get('location')!, body };
-  }
-});
-
-describe('of the stored cookies', () => {
-  let service: Service;
-  /** All combinations of flavor and size. */
-  let stored: Cookie[];
-
-  beforeAll(async () => {
-    service = await startService();
-    client = await Client.of(service);
-    for (const flavor of FLAVORS) {
-      for (const size of SIZES) await client.post({ flavor, size, wish: `${size} ${flavor}` });
-    }
-    stored = (await client.get('/cookies')).body;
-    expect(stored).toHaveLength(9);
-  });
-
-  afterAll(() => service.stop());
-
-  describe('any id', () => {
-    const number = fc.oneof(
-      fc.bigInt({ min: -20n, max: 20n }),
-      fc.bigInt({ min: MAX_ID - 5n, max: MAX_ID + 5n }),
-      fc.bigInt(),
-    );
-    const segment = fc.oneof(
-      number.map(String),
-      fc
-        .tuple(fc.constantFrom('0', '+', ' ', '-', '0x', '00'), number)
-        .map(([prefix, value]) => prefix + String(value)),
-      fc
-        .tuple(number, fc.constantFrom('.0', 'n', ' ', '\n', '\0', 'e1', '/', '?', '#'))
-        .map(([value, end]) => String(value) + end),
-      fc.double().map(String),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }),
-    );
-
-    it('is found, not found or wrong for each method, as the contract says, and changes no other record', async () => {
-      await holds(
-        fc.tuple(
-          fc.constantFrom('GET', 'GET', 'PUT', 'PATCH', 'DELETE'),
-          // `.` and `..` cannot be sent, because URLs resolve them as folders.
-          segment.filter((text) => text !== '.' && text !== '..'),
-        ),
-        async ([method, text]) => {
-          const before = await revision();
-          const cookie = stored.find(({ id }) => String(id) === text);
-          fc.pre(cookie === undefined || method === 'GET');
-          const body = method.startsWith('P') ? { flavor: 'vanilla', size: 'small' } : undefined;
-          const answer = await client.request(method, `/cookies/${encodeURIComponent(text)}`, { body });
-          if (cookie !== undefined) expect(answer.body).toEqual(cookie);
-          else if (isId(text)) expectError(answer, 404, 'COOKIE_NOT_FOUND');
-          else expectError(answer, 400, 'INVALID_REQUEST');
-          expect(await revision()).toBe(before);
-        },
-        250,
-      );
-    });
-  });
-
-  describe('any query', () => {
-    const number = fc
-      .oneof(fc.integer({ min: -1, max: 12 }), fc.constantFrom(999, 1000, 1001, 2 ** 53 - 1, 2 ** 53))
-      .map(String);
-    const odd = fc.oneof(
-      fc.constantFrom('', '00', '01', '1.0', '1e0', ' 1', '+1', 'null', 'Vanilla'),
-      fc.string({ unit: 'binary', maxLength: 5 }),
-    );
-    const mostly = (good: fc.Arbitrary<string>) =>
-      fc.oneof({ weight: 12, arbitrary: good }, { weight: 1, arbitrary: odd });
-    const parameter = fc.oneof(
-      fc.tuple(fc.constant('limit'), mostly(number)),
-      fc.tuple(fc.constant('after'), mostly(number)),
-      fc.tuple(fc.constant('sort'), mostly(fc.constantFrom('id', '-id'))),
-      fc.tuple(fc.constant('flavor'), mostly(fc.constantFrom(...FLAVORS))),
-      fc.tuple(fc.constant('size'), mostly(fc.constantFrom(...SIZES))),
-    );
-    const stray = fc.tuple(fc.oneof(name, fc.constantFrom('Limit', 'limit[]', 'wish', '')), odd);
-    const parameters = fc.array(fc.oneof({ weight: 30, arbitrary: parameter }, { weight: 1, arbitrary: stray }), {
-      maxLength: 5,
-    });
-
-    /** The page that the contract promises; `undefined` if the query is invalid. */
-    function expectedPage(query: [string, string][]): { records: Cookie[]; more: boolean } | undefined {
-      const all = (wanted: string): string[] => query.filter(([key]) => key === wanted).map(([, value]) => value);
-      if (!acceptsQuery(query)) return undefined;
-      const [[limit], [after = '0'], [sort]] = [all('limit'), all('after'), all('sort')];
-      const [flavors, sizes] = [all('flavor'), all('size')];
-      const selected = stored.filter(
-        ({ flavor, size }) =>
-          (flavors.length === 0 || flavors.includes(flavor)) && (sizes.length === 0 || sizes.includes(size)),
-      );
-      if (sort === '-id') selected.reverse();
-      const rest = selected.filter(
-        ({ id }) => after === '0' || (sort === '-id' ? id < Number(after) : id > Number(after)),
-      );
-      const records = rest.slice(0, limit === undefined ? rest.length : Number(limit));
-      return { records, more: records.length < rest.length };
-    }
-
-    it('gets exactly the matching records, or a 400', async () => {
-      await holds(
-        parameters,
-        async (query) => {
-          const text = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
-          const answer = await client.get(`/cookies?${text}`);
-          const expected = expectedPage(query);
-          if (expected === undefined) return expectError(answer, 400, 'INVALID_REQUEST');
-          expect(answer.status).toBe(200);
-          expect(answer.body).toEqual(expected.records);
-          expect(answer.headers.has('link')).toBe(expected.more);
-        },
-        300,
-      );
-    });
   });
 });
