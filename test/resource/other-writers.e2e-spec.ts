@@ -246,13 +246,6 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     expect([(await postWish('more')).status, (await postWish('more')).status]).toEqual([201, 507]);
   }
 
-  // Triggers do the work for every connection, so a few writes are enough here.
-  const some = /^(INSERT of a row|UPDATE with a revision|TRUNCATE|UPDATE OR.*)$/;
-  it.each(Object.entries(SQL).filter(([what]) => some.test(what)))(
-    'leave count, capacity and ETags correct: %s by dataSource.query',
-    (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
-  );
-
   it.each(Object.entries(SQL))(
     'leave count, capacity and ETags correct: %s by another program',
     (_what, [sql, wishes]) => expectRight((ids) => outside(sql(ids)), wishes),
