@@ -51,18 +51,6 @@ export function describeCapacity(resource: ResourceUnderTest): void {
       });
     });
 
-    it('a place that is freed goes to one of 10 racing POSTs', async () => {
-      await resource.withCapacity(1, async () => {
-        let { path } = await resource.create();
-        for (let round = 0; round < 3; round++) {
-          expectStatus(await resource.request('DELETE', path), 204);
-          const responses = await many(10, () => resource.post());
-          expect(tally(responses)).toEqual({ 201: 1, 507: 9 });
-          path = responses.find(({ status }) => status === 201)!.headers.get('location')!;
-        }
-      });
-    });
-
     it('is never exceeded, nor a place lost, while 8 clients create and delete', async () => {
       const comeAndGo = async (): Promise<void> => {
         for (let turn = 0; turn < 4; turn++) {

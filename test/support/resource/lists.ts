@@ -46,17 +46,10 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect(list.body.at(-1)).toEqual((await resource.get(`${path}/${all.at(-1)!.id}`)).body);
     });
 
-    it('GET returns the newest first with sort=-id, and the oldest with sort=id', async () => {
-      for (const [sort, expected] of [
-        ['%2Did', places(1).reverse()],
-        ['id', places(1)],
-      ] as const) {
-        expectRecords(sort, ids(await resource.get(`${path}?sort=${sort}`)), expected);
-      }
-    });
-
     it.each<[query: string, first: number, last: number]>([
       ['', 1, COUNT],
+      ['sort=id', 1, COUNT],
+      ['sort=%2Did', 1, COUNT],
       ['limit=3', 1, 3],
       ['limit=3&after=#1000', 1001, 1003],
       ['after=#2097', 2098, COUNT],
@@ -70,7 +63,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     ])('GET with ?%s returns the records from position %i to %i, and the number of all', async (query, first, last) => {
       const list = await resource.get(`${path}?${withIds(query)}`);
       const expected = places(first, last);
-      expectRecords(query, ids(list), query.includes('-id') ? expected.reverse() : expected);
+      expectRecords(query, ids(list), /(-|%2D)id/.test(query) ? expected.reverse() : expected);
       expect(list.headers.get('x-total-count')).toBe(String(COUNT));
     });
 
