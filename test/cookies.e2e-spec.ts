@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
 import { describeResource } from './support/resource/describe-resource.js';
-import { Client, COOKIE, type Service, startService, token } from './support/service.js';
+import { Client, COOKIE, type Service, sharedService, startService, token } from './support/service.js';
 
 await describeResource({
   path: '/cookies',
@@ -35,15 +35,7 @@ async function create(client: Client, changes: Partial<Cookie> = {}): Promise<{ 
 }
 
 describe('a cookie', () => {
-  let service: Service;
-  let client: Client;
-
-  beforeAll(async () => {
-    service = await startService();
-    client = await Client.of(service);
-  });
-
-  afterAll(() => service.stop());
+  const { client } = sharedService();
 
   it.each([
     ['255 code points in few visible characters', '👩‍👩‍👧‍👧'.repeat(36) + 'abc'],

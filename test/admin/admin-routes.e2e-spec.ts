@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectError } from '../support/expect-error.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService, temporaryFolder, token } from '../support/service.js';
 
 const FILES = [
   ['/admin', 'text/html; charset=utf-8'],
@@ -13,15 +13,10 @@ const FILES = [
 const DATA = ['/admin/status', '/admin/document'];
 
 describe('the routes of the admin page', () => {
-  let service: Service;
   const folder = temporaryFolder();
+  const settings = { ADMIN_PAGE: 'true', DOCS: 'false', BACKUP_DIR: folder, COOKIES_CAPACITY: '7' };
+  const { service, client } = sharedService(settings);
   const admin = (from = service) => Client.of(from, { scope: 'admin:read' });
-
-  beforeAll(async () => {
-    service = await startService({ ADMIN_PAGE: 'true', DOCS: 'false', BACKUP_DIR: folder, COOKIES_CAPACITY: '7' });
-  });
-
-  afterAll(() => service.stop());
 
   it.each(FILES)(
     'GET %s is 200 without a token, with its type and a policy without inline scripts',
@@ -29,12 +24,11 @@ describe('the routes of the admin page', () => {
       const { status, headers, text } = await Client.bearing(service).get(path);
       expect([status, headers.get('content-type')]).toEqual([200, type]);
       const policy = headers.get('content-security-policy')!.split('; ');
-      expect(policy).toEqual(
-        expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"]),
-      );
-      expect(policy).toEqual(
-        expect.arrayContaining(["frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"]),
-      );
+      const directives = [
+        ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],
+        ...["frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"],
+      ];
+      expect(policy).toEqual(expect.arrayContaining(directives));
       if (path.endsWith('.js')) return;
       const names = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, name]) => name!);
       const paths = names.filter((name) => !name.startsWith('data:')).map((name) => new URL(name, service.url + path));
@@ -53,7 +47,7 @@ describe('the routes of the admin page', () => {
 
   it.each(DATA)('GET %s is 401 without a token, and 403 without the scope admin:read', async (path) => {
     expectError(await Client.bearing(service).get(path), 401, 'UNAUTHENTICATED');
-    const answer = await (await Client.of(service)).get(path);
+    const answer = await client.get(path);
     expectError(answer, 403, 'INSUFFICIENT_SCOPE');
     expect(answer.body.message).toContain('admin:read');
   });
@@ -65,7 +59,7 @@ describe('the routes of the admin page', () => {
   });
 
   it('GET /admin/status has health, usage, capacity and the newest ten backups', async () => {
-    await (await Client.of(service)).post(COOKIE);
+    await client.post(COOKIE);
     const names = Array.from({ length: 12 }, (_, day) => `cookies-202601${String(day + 10)}T120000Z.sqlite`);
     for (const name of [...names, 'cookies-29990101T120000Z.sqlite', 'notes.txt'])
       writeFileSync(join(folder, name), 'x');
@@ -86,7 +80,7 @@ describe('the routes of the admin page', () => {
     mkdirSync(missing);
     await using without = await startService({ ADMIN_PAGE: 'true' });
     await using lost = await startService({ ADMIN_PAGE: 'true', BACKUP_DIR: missing });
-    (await import('node:fs')).rmdirSync(missing);
+    rmdirSync(missing);
     expect((await (await admin(without)).get('/admin/status')).body.backups).toBeNull();
     expect((await (await admin(lost)).get('/admin/status')).body.backups).toEqual({
       files: [],

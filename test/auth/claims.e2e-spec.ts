@@ -1,6 +1,6 @@
 import { JwtAuthGuard } from '../../src/auth/jwt-auth.guard.js';
 import { expectError } from '../support/expect-error.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
 import { BOTH, claims, expectInvalidToken, HS256, jws, list, now } from './jws.js';
 
 type Changes = Record<string, unknown> | (() => Record<string, unknown>);
@@ -11,13 +11,7 @@ const tokenWith = (changes: Changes): string => jws(HS256, claims(typeof changes
 const MANY_SCOPES = Array.from({ length: 2000 }, (_, index) => index.toString(36));
 
 describe('the claims of a token', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService();
 
   it.each<[what: string, changes: Changes]>([
     ['an issuer and an audience that are not configured', { iss: 'x', aud: ['y', 'z'] }],
@@ -86,13 +80,7 @@ const ISSUER = 'https://login.example.com/';
 const OURS = { iss: ISSUER, aud: 'cookies' };
 
 describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ JWT_ISSUER: ISSUER, JWT_AUDIENCE: 'cookies', JWT_MAX_LIFETIME: '3600' });
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService({ JWT_ISSUER: ISSUER, JWT_AUDIENCE: 'cookies', JWT_MAX_LIFETIME: '3600' });
 
   it.each<[what: string, changes: Changes]>([
     ['the audience among others', { aud: ['other', 'cookies'] }],
@@ -123,13 +111,7 @@ describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
 });
 
 describe('with JWT_SCOPE_CLAIM=realm_access.roles', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ JWT_SCOPE_CLAIM: 'realm_access.roles' });
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService({ JWT_SCOPE_CLAIM: 'realm_access.roles' });
 
   it.each<[status: number, what: string, payload: Record<string, unknown>]>([
     [200, 'in an array at the path', { realm_access: { roles: ['admin', 'cookies:read'] } }],

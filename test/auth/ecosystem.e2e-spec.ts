@@ -13,7 +13,7 @@ import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { AuditModule } from '../../src/resource/audit/audit.controller.js';
 import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, environmentIn, sharedService, startService, temporaryFolder } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws } from './jws.js';
 
 class NoteDto {
@@ -118,21 +118,13 @@ class AuditsController {
 class NotesModule {}
 
 describe('a module of a team', () => {
-  let service: Service;
-  let clients: Record<'stranger' | 'member' | 'auditor' | 'reader of cookies', Client>;
-
-  beforeAll(async () => {
-    service = await startService({}, [NotesModule]);
-    const bearer = (scope: string): Client => Client.bearing(service, jws(HS256, claims({ scope })));
-    clients = {
-      stranger: Client.bearing(service),
-      member: bearer('notes:read notes:write'),
-      auditor: bearer('notes:audit notes:read'),
-      'reader of cookies': bearer('cookies:read'),
-    };
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService({}, [NotesModule]);
+  const bearer = (scope: string): Client => Client.bearing(service, jws(HS256, claims({ scope })));
+  const clients = {
+    stranger: Client.bearing(service),
+    member: bearer('notes:read notes:write'),
+    'reader of cookies': bearer('cookies:read'),
+  };
 
   it.each<[what: string, path: string, who: keyof typeof clients, result: string]>([
     ['a route without decorator', 'notes/forgotten', 'stranger', '401 UNAUTHENTICATED'],

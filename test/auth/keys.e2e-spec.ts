@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
-import { SECRET, type Service, startService, temporaryFolder } from '../support/service.js';
+import { SECRET, sharedService, startService, temporaryFolder } from '../support/service.js';
 import {
   BOTH,
   claims,
@@ -73,13 +73,7 @@ const TOKENS: Record<keyof typeof pairs, { good: [string, Signature][]; bad: [st
 
 describe.each(['rsa', 'ec', 'ed25519'] as const)('with JWT_PUBLIC_KEY of kind %s', (kind) => {
   const { good, bad } = TOKENS[kind];
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ ...ISSUED, JWT_PUBLIC_KEY: pemOf(kind) });
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService({ ...ISSUED, JWT_PUBLIC_KEY: pemOf(kind) });
 
   it.each(good)('a token of alg %s is accepted', async (alg, signature) => {
     expect((await list(service, jws({ alg }, accepted(), signature))).status).toBe(200);

@@ -3,20 +3,14 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { committed, transaction } from '../../src/database/engine.js';
 import { run } from '../support/command.js';
-import { type Service, startService } from '../support/service.js';
+import { sharedService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws, list, now } from './jws.js';
 
 /** Milliseconds in which a revocation must reach every process. */
 const REACH = 5000;
 
 describe('cli revoke', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService();
 
   async function expectRevoked(token: string): Promise<void> {
     const end = performance.now() + REACH;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expectError } from '../support/expect-error.js';
-import { Client, SECRET, type Service, startService } from '../support/service.js';
+import { Client, SECRET, sharedService } from '../support/service.js';
 import { claims, encoded, expectInvalidToken, HS256, hmac, jws, list, rsa, unsigned } from './jws.js';
 
 /** The token with its signature in base64 instead of base64url. */
@@ -10,18 +10,12 @@ function inBase64(token: string): string {
 }
 
 describe('the form of a token and its header field', () => {
-  let service: Service;
+  const { service } = sharedService();
   const attacker = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = attacker.publicKey.export({ format: 'jwk' });
 
   const [header, payload, signature] = jws(HS256, claims()).split('.') as [string, string, string];
   const changed = `${signature.slice(0, 20)}${signature[20] === 'A' ? 'B' : 'A'}${signature.slice(21)}`;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.stop());
 
   it.each<[what: string, header: object]>([
     ['without typ', {}],

@@ -16,7 +16,7 @@ import { expectError } from '../support/expect-error.js';
 import { exposedGc } from '../support/exposed-gc.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { connected, request } from '../support/raw-http.js';
-import { type Answer, type Service, startService, token } from '../support/service.js';
+import { type Answer, sharedService, startService, token } from '../support/service.js';
 import { until } from '../support/until.js';
 import { PhotoDto, PhotosController } from './fixtures/photos.controller.js';
 import { taking } from './fixtures/taking.js';
@@ -65,15 +65,8 @@ class BodiesController {
 @Module({ controllers: [PhotosController, BodiesController] })
 class BodiesModule {}
 
-let service: Service;
-let authorization: string;
-
-beforeAll(async () => {
-  service = await startService({ DOCS: 'true' }, [BodiesModule]);
-  authorization = `Bearer ${await token({ scope: 'photos:write' })}`;
-});
-
-afterAll(() => service.stop());
+const { service } = sharedService({ DOCS: 'true' }, [BodiesModule]);
+const authorization = `Bearer ${await token({ scope: 'photos:write' })}`;
 
 /** Files of another program with such names do not count. */
 const before = new Set(readdirSync(tmpdir()));

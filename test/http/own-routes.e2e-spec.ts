@@ -24,7 +24,7 @@ import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { ErrorLog } from '../../src/http/errors/error-log.js';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { sharedService } from '../support/service.js';
 
 /** More than the buffers of a socket. */
 const SENT = 16 * 1024 * 1024;
@@ -136,15 +136,7 @@ async function configure(app: NestFastifyApplication): Promise<void> {
 }
 
 describe('routes of a module beside the resource kit', () => {
-  let service: Service;
-  let client: Client;
-
-  beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'silent' }, [OwnModule], [], undefined, configure);
-    client = await Client.of(service);
-  });
-
-  afterAll(() => service.stop());
+  const { service, client } = sharedService({ LOG_LEVEL: 'silent' }, [OwnModule], [], undefined, configure);
 
   it('may give a parameter of a path another name than other methods do', async () => {
     expect(await client.request('POST', '/cookies/7')).toMatchObject({ status: 201, body: { eaten: '7' } });

@@ -3,7 +3,7 @@ import { Config } from '../../src/config/config.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { logStartupBanner } from '../../src/server/startup-banner.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
-import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { COOKIE, sharedService, startService, token } from '../support/service.js';
 
 it('the start with a global prefix logs its address, and the document has the prefix in its paths', async () => {
   await using service = await startService({ HOST: '::1' }, [], [], undefined, (each) => each.setGlobalPrefix('v1'));
@@ -21,17 +21,9 @@ describe.each<[what: string, prefix: string, path: string]>([
   ['a global prefix', 'api', '/api/v1/cookies'],
   ['a global prefix with a parameter', 'shops/:shop', '/shops/7/v1/cookies'],
 ])('with %s and versions in paths', (_what, prefix, path) => {
-  let service: Service;
-  let client: Client;
-
-  beforeAll(async () => {
-    service = await startService({}, [], [], undefined, (app) =>
-      app.setGlobalPrefix(prefix).enableVersioning({ type: VersioningType.URI, defaultVersion: '1' }),
-    );
-    client = await Client.of(service);
-  });
-
-  afterAll(() => service.stop());
+  const { service, client } = sharedService({}, [], [], undefined, (app) =>
+    app.setGlobalPrefix(prefix).enableVersioning({ type: VersioningType.URI, defaultVersion: '1' }),
+  );
 
   it('POST returns the Location of the new record, and the list the Link of its next page', async () => {
     const post = () => client.request('POST', `${path}?`, { body: COOKIE });

@@ -4,24 +4,19 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { claims, HS256, jws } from '../auth/jws.js';
 import { expectError } from '../support/expect-error.js';
 import { exchange, exchangeOne, request } from '../support/raw-http.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { COOKIE, sharedService } from '../support/service.js';
 
 const LIMIT = 16 * 1024;
 const bearer = `Authorization: Bearer ${jws(HS256, claims())}`;
 
 // `describeResource` tests the rejections of resources. This file tests rejections that concern no resource.
 
-let service: Service;
-let client: Client;
+const { service, client } = sharedService({ COOKIES_CAPACITY: '1' });
 
 beforeAll(async () => {
-  service = await startService({ COOKIES_CAPACITY: '1' });
-  client = await Client.of(service);
   // The storage is full, so an error of POST other than 507 comes before the check of the capacity.
   expect((await client.post(COOKIE)).status).toBe(201);
 });
-
-afterAll(() => service.stop());
 
 /** Expects that `act` changes neither the records nor their revision, which is part of the ETag. */
 async function unchanged<T>(act: () => Promise<T>): Promise<T> {
@@ -35,16 +30,10 @@ async function unchanged<T>(act: () => Promise<T>): Promise<T> {
   return result;
 }
 
-describe('a request for a path or method that does not exist', () => {
-  it.each(['/', '/cookie', '/health/live', '/metrics', '/.env', '/%63ookie'])('GET %s returns 404', async (path) => {
-    const response = await client.get(path);
-    expectError(response, 404, 'NOT_FOUND');
-    expect(response.body.message).toBe('There is nothing at this path');
-  });
-
-  it('DELETE /openapi.json returns 405', async () => {
-    expectError(await client.request('DELETE', '/openapi.json'), 405, 'METHOD_NOT_ALLOWED');
-  });
+it.each(['/', '/cookie', '/health/live', '/metrics', '/.env', '/%63ookie'])('GET %s returns 404', async (path) => {
+  const response = await client.get(path);
+  expectError(response, 404, 'NOT_FOUND');
+  expect(response.body.message).toBe('There is nothing at this path');
 });
 
 describe('a request that only a socket can send', () => {
@@ -171,16 +160,7 @@ function chunks(...texts: string[]): string {
 }
 
 describe('an unusual but valid request', () => {
-  let roomy: Service;
-  let welcome: Client;
-
-  beforeAll(async () => {
-    roomy = await startService();
-    welcome = await Client.of(roomy);
-  });
-
-  afterAll(() => roomy.stop());
-
+  const { service: roomy, client: welcome } = sharedService();
   const lines = ['POST /cookies HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
   const body = JSON.stringify(COOKIE);
 

@@ -1,21 +1,15 @@
 import { DataSource } from 'typeorm';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
-import { type Answer, Client, COOKIE, type RequestOptions, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, type RequestOptions, sharedService, startService } from '../support/service.js';
 
 describe('CORS', () => {
   const ORIGINS = ['https://app.example.com', 'http://localhost:8080'];
-  let service: Service;
-  let client: Client;
-  let stranger: Client;
+  const { service, client } = sharedService({ CORS_ORIGINS: ORIGINS.join(', ') });
+  const stranger = Client.bearing(service);
 
   beforeAll(async () => {
-    service = await startService({ CORS_ORIGINS: ORIGINS.join(', ') });
-    client = await Client.of(service);
-    stranger = Client.bearing(service);
     await client.post(COOKIE);
   });
-
-  afterAll(() => service.stop());
 
   const fields = (headers: Headers, name: string): string[] =>
     (headers.get(name) ?? '')
@@ -119,21 +113,15 @@ describe('CORS', () => {
 
 describe('every response', () => {
   const ORIGIN = 'https://app.example.com';
-  let service: Service;
-  let client: Client;
-  let stranger: Client;
+  const { service, client } = sharedService({ CORS_ORIGINS: ORIGIN });
+  const stranger = Client.bearing(service);
 
   beforeAll(async () => {
-    service = await startService({ CORS_ORIGINS: ORIGIN });
-    client = await Client.of(service);
-    stranger = Client.bearing(service);
     // A list of more than 1000 records is streamed.
     await service.app.get(DataSource).sql`
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1100)
       INSERT INTO cookies (flavor, size, wish) SELECT 'vanilla', 'small', 'one of many' FROM numbers`;
   });
-
-  afterAll(() => service.stop());
 
   it.each<[status: number, request: string, who: 'client' | 'stranger', more?: RequestOptions]>([
     [200, 'GET /cookies/1', 'client'],

@@ -14,7 +14,7 @@ import {
 import { z } from 'zod';
 import { Public } from '../../src/auth/scopes.decorator.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { sharedService, startService } from '../support/service.js';
 import { taking } from './fixtures/taking.js';
 
 const MEAL = z.strictObject({
@@ -95,15 +95,7 @@ class MealsModule {}
 
 const ID = '0190a6f0-0000-7000-8000-000000000001';
 
-let service: Service;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startService({}, [MealsModule]);
-  client = await Client.of(service);
-});
-
-afterAll(() => service.stop());
+const { client } = sharedService({}, [MealsModule]);
 
 describe('a schema of zod', () => {
   const body = (pointer: string): object => ({ pointer });

@@ -1,11 +1,12 @@
-import { Body, Controller, Get, Logger, Module, Param, Patch, Query } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, Patch, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { captureLog } from '../support/captured-log.js';
 import { describePostgres, usePostgres } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { sharedService } from '../support/service.js';
 
 usePostgres();
 
@@ -63,24 +64,13 @@ class ThingsModule {}
 const ID = '0190a6f0-0000-7000-8000-000000000001';
 
 describePostgres('a value that its column cannot hold', () => {
-  let service: Service;
-  let client: Client;
-  const log: string[] = [];
+  const { service, client } = sharedService({}, [ThingsModule]);
 
   beforeAll(async () => {
-    service = await startService({}, [ThingsModule]);
     await service.app
       .get(DataSource)
       .query(`CREATE TABLE things (id uuid PRIMARY KEY, number smallint, text varchar, day date)`);
-    client = await Client.of(service);
-    const note = (line: string): void => {
-      // A busy machine can slow down any statement.
-      if (!line.startsWith('A statement took ')) log.push(line);
-    };
-    Logger.overrideLogger({ log: note, warn: note, error: note, fatal: note });
   });
-
-  afterAll(() => service.stop());
 
   it.each<[what: string, method: string, path: string, body: object | undefined, status: 400 | 404]>([
     ['a text for the uuid in the path', 'GET', '/things/garbage', undefined, 404],
@@ -90,14 +80,11 @@ describePostgres('a value that its column cannot hold', () => {
     ['NUL in a text', 'PATCH', `/things/${ID}`, { text: 'a\0b' }, 400],
     ['a day that is none', 'PATCH', `/things/${ID}`, { day: '2026-02-31' }, 400],
   ])('is %s: %s %s', async (_what, method, path, body, status) => {
-    log.splice(0);
+    const log = captureLog();
     const response = await client.request(method, path, { body });
     expectError(response, status, status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST');
     expect(response.text).not.toMatch(/smallint|uuid|syntax|UPDATE|SELECT|\$1/);
-    expect(log).toEqual([
-      expect.stringMatching(
-        /^The database rejects a statement: a value that its column cannot hold \(22...\) \(request /,
-      ),
-    ]);
+    const line = /^The database rejects a statement: a value that its column cannot hold \(22...\) \(request /;
+    expect(log.map(({ message }) => message)).toEqual([expect.stringMatching(line)]);
   });
 });

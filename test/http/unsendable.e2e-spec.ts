@@ -4,8 +4,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Public } from '../../src/auth/scopes.decorator.js';
+import { type CapturedLine, captureLog, problemsIn } from '../support/captured-log.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { Client, sharedService } from '../support/service.js';
 
 function* failingHalfWay(): Generator<string> {
   yield 'some';
@@ -54,46 +55,34 @@ class PluginOfFastify implements OnModuleInit {
 @Module({ controllers: [UnsendableController], providers: [PluginOfFastify] })
 class PluginModule {}
 
-const errors: unknown[][] = [];
+let log: CapturedLine[];
 
-/** Collects the errors of the log. Call it after the start of the service, which sets its own logger. */
-function record(): void {
-  errors.length = 0;
-  const ignore = (): void => undefined;
-  Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => errors.push(line) });
-}
+beforeEach(() => {
+  log = captureLog();
+});
 
 afterEach(() => Logger.overrideLogger(false));
 
 describe('a result that cannot be sent, of a module that registers a plugin of Fastify,', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({}, [PluginModule]);
-  });
-
-  afterAll(() => service.stop());
+  const { service } = sharedService({}, [PluginModule]);
 
   it.each([
     ['a BigInt', 'bigint'],
-
     ['toJSON() that throws', 'throwing'],
     ['a header field with a line end', 'field'],
   ])('is 500 for %s, in the shape of all errors, and is logged once', async (_name, path) => {
-    record();
     const response = await (await Client.of(service)).get(`/unsendable/${path}`);
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');
     expect(response.text).not.toMatch(/BigInt|secret|header/);
     expect(response.headers.get('x-good')).toBe(path === 'field' ? 'good' : null);
-    expect(errors).toEqual([
-      [expect.stringContaining(`GET /unsendable/${path} failed (request `), expect.any(String), 'Error'],
-    ]);
+    const message = expect.stringContaining(`GET /unsendable/${path} failed (request `);
+    expect(problemsIn(log)).toEqual([{ level: 'error', message, rest: [expect.any(String), 'Error'] }]);
   });
 
   it('is cut off if it is a stream that fails behind its first bytes, and is logged once with its cause', async () => {
-    record();
     await expect((await Client.of(service)).get('/unsendable/half')).rejects.toThrow();
     const message = expect.stringMatching(/^GET \/unsendable\/half broke off \(request /);
-    expect(errors).toEqual([[message, expect.stringContaining('The source has failed'), 'Error']]);
+    const rest = [expect.stringContaining('The source has failed'), 'Error'];
+    expect(problemsIn(log)).toEqual([{ level: 'error', message, rest }]);
   });
 });

@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { type CapturedLine, captureLog, problemsIn } from '../support/captured-log.js';
 import { leaveNoRoom } from '../support/faults/full-database.js';
 import { describePostgres } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
@@ -15,26 +15,7 @@ import { type LogLine, ServiceProcess } from '../support/service-process.js';
 const PAGE = 4096;
 const RECORDS = 20_000;
 
-interface Line {
-  readonly level: string;
-  readonly message: string;
-  readonly rest: unknown[];
-}
-
-/** Collects the lines that the service logs through Nest from now on. */
-function captureLog(): Line[] {
-  const lines: Line[] = [];
-  const at =
-    (level: string) =>
-    (message: unknown, ...rest: unknown[]) =>
-      lines.push({ level, message: String(message), rest });
-  const logger = { log: at('log'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
-  Logger.overrideLogger(logger);
-  return lines;
-}
-
-const problems = (lines: Line[]): Line[] => lines.filter(({ level }) => level !== 'log');
-const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, ...rest].join('\n'));
+const hasStack = ({ message, rest }: CapturedLine): boolean => /\n +at /.test([message, ...rest].join('\n'));
 
 const metric = async (service: { readonly managementUrl: string }, name: string): Promise<number> =>
   (await metricsOf(service)).get(name) ?? NaN;
@@ -66,14 +47,14 @@ describe('the log of a service with problems', () => {
     await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
     const lines = captureLog();
     expect((await client.post(COOKIE)).status).toBe(500);
-    const [line] = problems(lines);
+    const [line] = problemsIn(lines);
     expect([line?.message, ...(line?.rest ?? [])].join(' ')).toMatch(/no row for "cookies".*restore a backup/s);
   });
 
   describe('with a damaged page', () => {
     let service: Service;
     let client: Client;
-    let lines: Line[];
+    let lines: CapturedLine[];
 
     beforeAll(async () => {
       service = await startService({ COOKIES_CAPACITY: '1000000' });
@@ -108,7 +89,7 @@ describe('the log of a service with problems', () => {
       expect(damaged).toEqual([
         expect.objectContaining({ level: 'error', message: expect.stringMatching(/SQLITE_CORRUPT.*first-list/) }),
       ]);
-      expect(problems(lines)).toHaveLength(3);
+      expect(problemsIn(lines)).toHaveLength(3);
     });
   });
 
@@ -128,7 +109,7 @@ describe('the log of a service with problems', () => {
       expect(response.body.message).toBe('Storage is full');
     }
     expect((await client.get(`/cookies/${id}`)).status).toBe(200);
-    expect(problems(lines)).toEqual([
+    expect(problemsIn(lines)).toEqual([
       expect.objectContaining({
         level: 'error',
         message: expect.stringMatching(/^The volume of the database is full/),
@@ -148,7 +129,7 @@ describe('the log of a service with problems', () => {
       const lines = captureLog();
       other.exec('BEGIN IMMEDIATE');
       for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
-      expect(problems(lines)).toEqual([
+      expect(problemsIn(lines)).toEqual([
         expect.objectContaining({
           level: 'warn',
           message: expect.stringMatching(

@@ -8,7 +8,8 @@ import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { type Connections, connectionsOf } from '../../src/http/connections/connections.js';
 import { until } from '../support/until.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
+import { captureLog, problemsIn } from '../support/captured-log.js';
+import { Client, COOKIE, sharedService, temporaryFolder, token } from '../support/service.js';
 import { type LogLine, ServiceProcess } from '../support/service-process.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { exchange } from '../support/raw-http.js';
@@ -111,32 +112,22 @@ describe('the log has one line for', () => {
   });
 
   it('a 503, with its waiting time in milliseconds, and a warning with its cause', async () => {
-    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    using other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
     const began = Date.now();
-    let ended: number;
-    try {
-      const client = await Client.of(service);
-      const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
-      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
-      ended = Date.now();
-    } finally {
-      other.close();
-    }
+    const client = await Client.of(service);
+    const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    const ended = Date.now();
     const lines = await logged('waits');
-    expect(lines).toEqual([expect.objectContaining({ status: 503, method: 'POST', route: '/cookies' })]);
+    expect(lines).toMatchObject([{ status: 503, method: 'POST', route: '/cookies' }]);
     expect(Date.parse(lines[0]!['time'] as string)).toBeGreaterThanOrEqual(began);
     expect(Date.parse(lines[0]!['time'] as string)).toBeLessThanOrEqual(ended + 100);
     expect(lines[0]!['milliseconds']).toBeGreaterThan(290);
     expect(lines[0]!['milliseconds']).toBeLessThan(20_000);
+    const warning = /^Requests are rejected with 503: .*\(first met by request waits, POST \/cookies\)$/;
     const warnings = service.lines.filter(({ level }) => level === 'warn');
-    expect(warnings).toEqual([
-      expect.objectContaining({
-        msg: expect.stringMatching(
-          /^Requests are rejected with 503: .*\(first met by request waits, POST \/cookies\)$/,
-        ),
-      }),
-    ]);
+    expect(warnings).toMatchObject([{ msg: expect.stringMatching(warning) }]);
   });
 
   it('a request whose client has left, with "cut off", its status and its subject', async () => {
@@ -217,50 +208,35 @@ class FailingController {
 class FailingModule {}
 
 describe('the log of a handler that throws', () => {
-  let failing: Service;
-  let client: Client;
-  let lines: unknown[][];
+  const { client } = sharedService({ LOG_LEVEL: 'silent' }, [FailingModule]);
 
-  beforeAll(async () => {
-    failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
-    client = await Client.of(failing);
-  });
-
-  beforeEach(() => {
-    lines = [];
-    const ignore = (): void => undefined;
-    Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
-  });
-
-  afterAll(async () => {
-    Logger.overrideLogger(false);
-    await failing.stop();
-  });
+  afterAll(() => Logger.overrideLogger(false));
 
   it('has an error with the pattern of the route, the request id, the stack and that of its cause; it is 500', async () => {
+    const log = captureLog();
     const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
     expect(status).toBe(500);
     expect(text).not.toMatch(/outer|inner/);
-    expect(lines).toHaveLength(1);
-    const [message, stack, context] = lines[0]!;
-    expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
+    const rest = [expect.any(String), 'Error'];
+    expect(problemsIn(log)).toEqual([{ level: 'error', message: 'GET /failing/:id failed (request fails)', rest }]);
+    const [stack] = problemsIn(log)[0]!.rest;
     expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
     expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
   });
 
   it('has an error if the response breaks off after its beginning, so that no client takes it for complete', async () => {
+    const log = captureLog();
     await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
-    expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
+    expect(problemsIn(log)).toMatchObject([{ level: 'error', message: 'GET /half failed (request half)' }]);
   });
 });
 
 describe('a request whose client has left', () => {
-  let left: Service;
+  const { service: left } = sharedService({ LOG_LEVEL: 'silent' }, [FailingModule]);
   let connections: Connections;
   let records: object[];
 
-  beforeAll(async () => {
-    left = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+  beforeAll(() => {
     connections = connectionsOf(left.app.getHttpServer());
     connections.requests.onEnd(({ route, status }, end) => records.push({ route, status, end }));
   });
@@ -270,11 +246,7 @@ describe('a request whose client has left', () => {
     letPass = undefined;
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
-  afterAll(() => left.stop());
+  afterEach(() => jest.restoreAllMocks());
 
   /** Sends a request, and disconnects while it is in progress. */
   async function abandon(line: string, rest = '', isAtWork = () => connections.requests.inFlight === 1): Promise<void> {

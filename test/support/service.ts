@@ -72,6 +72,17 @@ export async function startService(...args: StartArguments): Promise<Service> {
   return startInProcess(...args);
 }
 
+/** A service for all tests of a block, which starts before them and stops after them, and a client with both scopes. */
+export function sharedService(...args: StartArguments): { readonly service: Service; readonly client: Client } {
+  let running: Service | undefined;
+  beforeAll(async () => {
+    running = await startService(...args);
+  });
+  afterAll(() => running?.stop());
+  const service = new Proxy({} as Service, { get: (_target, name): unknown => Reflect.get(running!, name) });
+  return { service, client: Client.ofLater(service) };
+}
+
 export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
@@ -107,25 +118,31 @@ export interface RequestOptions {
 /** A client whose token has both scopes. */
 export class Client {
   private constructor(
-    private readonly url: string,
-    private readonly token?: string,
+    private readonly service: { readonly url: string },
+    private readonly token?: string | Promise<string>,
   ) {}
 
   static async of(service: { readonly url: string }, options?: TokenOptions): Promise<Client> {
-    return new Client(service.url, await token(options));
+    return new Client(service, await token(options));
+  }
+
+  /** A client of a service that may start later. */
+  static ofLater(service: { readonly url: string }): Client {
+    return new Client(service, token());
   }
 
   /** A client with this token, or without one. */
   static bearing(service: { readonly url: string }, token?: string): Client {
-    return new Client(service.url, token);
+    return new Client(service, token);
   }
 
   async request(method: string, path: string, { headers = {}, body }: RequestOptions = {}): Promise<Answer> {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(this.url + path, {
+    const bearer = await this.token;
+    const response = await fetch(this.service.url + path, {
       method,
       headers: {
-        ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { captureLog, problemsIn } from '../support/captured-log.js';
 import { exchange } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
@@ -114,13 +115,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     await using collector = await Collector.start(respond);
     const endpoint = respond === undefined ? 'http://127.0.0.1:9' : collector.url;
     const service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, LOG_LEVEL: 'silent' });
-    const warnings: string[] = [];
-    const ignore = (): void => undefined;
-    // A slow disk also causes warnings, about statements.
-    const warn = (text: string): void => {
-      if (!text.startsWith('A statement took')) warnings.push(text);
-    };
-    Logger.overrideLogger({ log: ignore, error: ignore, warn });
+    const log = captureLog();
     const client = await Client.of(service);
     // More spans end than fit into one export (512).
     const writers = Array.from({ length: 64 }, async () => {
@@ -129,8 +124,9 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     await Promise.all(writers).finally(() => service.stop());
     Logger.overrideLogger(false);
     if (respond !== undefined) expect(collector.requests.length).toBeGreaterThan(1);
-    expect(warnings).toEqual([expect.stringMatching(reason)]);
-    expect(warnings[0]).toContain(`Problem with the traces for ${endpoint}: `);
+    const problems = problemsIn(log);
+    expect(problems).toMatchObject([{ level: 'warn', message: expect.stringMatching(reason) }]);
+    expect(problems[0]!.message).toContain(`Problem with the traces for ${endpoint}: `);
   });
 
   it('stops in time beside a collector that never responds', async () => {
