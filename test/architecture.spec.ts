@@ -107,20 +107,26 @@ describe('the platform', () => {
   });
 });
 
+const HTTP = 'src/http/body/raw-body.ts';
+const CONTROLLER = 'src/cookies/cookies.controller.ts';
+const SERVICE = 'src/cookies/cookies.service.ts';
+const DTO = 'src/cookies/dto/cookie.dto.ts';
+const EXCHANGE = 'src/resource/exchange.ts';
+const ERRORS = 'src/http/errors/api-error.ts';
+
 const DOWN = /Imports go down only/;
+const LAYERS = /controller -> service -> repository/;
+const TYPEORM = /TypeORM belongs/;
+const ENVIRONMENT = /environment/;
+const CONNECTIONS = /of src\/http\/connections/;
 
 /** Imports that ESLint must reject: an existing file, the line to add, and the expected message. */
 const REJECTED: [circumstance: string, file: string, line: string, message: RegExp][] = [
-  ['http imports auth', 'src/http/body/raw-body.ts', `import { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
-  ['http re-exports auth', 'src/http/body/raw-body.ts', `export { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
-  ['http re-exports all of auth', 'src/http/body/raw-body.ts', `export * from '../auth/principal.js';`, DOWN],
-  ['http loads auth when it runs', 'src/http/body/raw-body.ts', `await import('../auth/principal.js');`, DOWN],
-  [
-    'http names a type of auth',
-    'src/http/body/raw-body.ts',
-    `type P = import('../auth/principal.js').Principal;`,
-    DOWN,
-  ],
+  ['http imports auth', HTTP, `import { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
+  ['http re-exports auth', HTTP, `export { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
+  ['http re-exports all of auth', HTTP, `export * from '../auth/principal.js';`, DOWN],
+  ['http loads auth when it runs', HTTP, `await import('../auth/principal.js');`, DOWN],
+  ['http names a type of auth', HTTP, `type P = import('../auth/principal.js').Principal;`, DOWN],
   ['auth imports a feature', 'src/auth/principal.ts', `import '../cookies/cookies.service.js';`, DOWN],
   ['config imports the database', 'src/config/config.ts', `import '../database/errors.js';`, DOWN],
   [
@@ -130,78 +136,38 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     DOWN,
   ],
   ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
-  ['a feature imports the list of features', 'src/cookies/cookies.service.ts', `import '../features.js';`, DOWN],
-  ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/command-errors.js';`, DOWN],
-  [
-    'a controller imports a repository',
-    'src/cookies/cookies.controller.ts',
-    `import './cookies.repository.js';`,
-    /controller -> service -> repository/,
-  ],
-  [
-    'a controller imports an entity',
-    'src/cookies/cookies.controller.ts',
-    `import { Cookie } from './cookie.entity.js';`,
-    /controller -> service -> repository/,
-  ],
+  ['a feature imports the list of features', SERVICE, `import '../features.js';`, DOWN],
+  ['a feature imports the command line', SERVICE, `import '../cli/command-errors.js';`, DOWN],
+  ['a controller imports a repository', CONTROLLER, `import './cookies.repository.js';`, LAYERS],
+  ['a controller imports an entity', CONTROLLER, `import { Cookie } from './cookie.entity.js';`, LAYERS],
   ['an entity imports a DTO', 'src/cookies/cookie.entity.ts', `import './dto/cookie.dto.js';`, /knows no DTO/],
-  [
-    'a DTO imports a controller',
-    'src/cookies/dto/cookie.dto.ts',
-    `import '../cookies.controller.js';`,
-    /controller -> service -> repository/,
-  ],
-  ['a controller imports TypeORM', 'src/cookies/cookies.controller.ts', `import 'typeorm';`, /TypeORM belongs/],
-  ['a service imports TypeORM', 'src/cookies/cookies.service.ts', `import '@nestjs/typeorm';`, /TypeORM belongs/],
-  ['a DTO imports TypeORM', 'src/cookies/dto/cookie.dto.ts', `import { Column } from 'typeorm';`, /TypeORM belongs/],
-  [
-    'a service reads the environment',
-    'src/cookies/cookies.service.ts',
-    `console.log(process.env.PORT);`,
-    /environment/,
-  ],
-  ['app.ts reads the environment', 'src/app.ts', `console.log(process['env']['PORT']);`, /environment/],
-  [
-    'a layer destructures process',
-    'src/http/body/raw-body.ts',
-    `const { env } = process; console.log(env);`,
-    /environment/,
-  ],
-  [
-    'a layer imports env',
-    'src/http/body/raw-body.ts',
-    `import { env } from 'node:process'; console.log(env);`,
-    /environment/,
-  ],
+  ['a DTO imports a controller', DTO, `import '../cookies.controller.js';`, LAYERS],
+  ['a controller imports TypeORM', CONTROLLER, `import 'typeorm';`, TYPEORM],
+  ['a service imports TypeORM', SERVICE, `import '@nestjs/typeorm';`, TYPEORM],
+  ['a DTO imports TypeORM', DTO, `import { Column } from 'typeorm';`, TYPEORM],
+  ['a service reads the environment', SERVICE, `console.log(process.env.PORT);`, ENVIRONMENT],
+  ['app.ts reads the environment', 'src/app.ts', `console.log(process['env']['PORT']);`, ENVIRONMENT],
+  ['a layer destructures process', HTTP, `const { env } = process; console.log(env);`, ENVIRONMENT],
+  ['a layer imports env', HTTP, `import { env } from 'node:process'; console.log(env);`, ENVIRONMENT],
   [
     'another layer imports the inside of http/connections',
-    'src/resource/exchange.ts',
+    EXCHANGE,
     `import '../http/connections/connection.js';`,
-    /of src\/http\/connections/,
+    CONNECTIONS,
   ],
-  [
-    'another folder of http imports the inside of connections',
-    'src/http/errors/api-error.ts',
-    `import '../connections/connection.js';`,
-    /of src\/http\/connections/,
-  ],
-  ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, /of src\/http\/connections/],
-  [
-    'a module imports the inside of an engine',
-    'src/resource/exchange.ts',
-    `import '../database/sqlite/writing/writer.js';`,
-    /docs\/drivers\.md/,
-  ],
-  ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, /environment/],
+  ['another folder of http imports it', ERRORS, `import '../connections/connection.js';`, CONNECTIONS],
+  ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, CONNECTIONS],
+  ['a module imports an engine', EXCHANGE, `import '../database/sqlite/writing/writer.js';`, /docs\/drivers\.md/],
+  ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, ENVIRONMENT],
 ];
 
 const ALLOWED: [circumstance: string, file: string, line: string][] = [
-  ['http imports the database', 'src/http/body/raw-body.ts', `import '../../database/errors.js';`],
-  ['a controller imports its service', 'src/cookies/cookies.controller.ts', `import './cookies.service.js';`],
+  ['http imports the database', HTTP, `import '../../database/errors.js';`],
+  ['a controller imports its service', CONTROLLER, `import './cookies.service.js';`],
   ['the configuration reads the environment', 'src/config/config.ts', `console.log(process.env);`],
   ['a layer imports the face of connections', 'src/app.ts', `import './http/connections/connections.js';`],
   ['the command line opens a file', 'src/cli/token.ts', `import '../database/sqlite/better-sqlite3.js';`],
-  ['http imports it', 'src/http/errors/api-error.ts', `import '../connections/request-tracker.js';`],
+  ['http imports it', ERRORS, `import '../connections/request-tracker.js';`],
   ['the command line imports a feature', 'src/cli/program.ts', `import '../cookies/cookies.service.js';`],
 ];
 
@@ -220,10 +186,8 @@ describe('the rules of ESLint for layers', () => {
 
   it('are among those of the project', async () => {
     const rulesOf = async (each: ESLint) => {
-      const config = (await each.calculateConfigForFile(join(ROOT, 'src/http/body/raw-body.ts'))) as {
-        rules: Record<string, unknown>;
-      };
-      return config.rules['no-restricted-syntax'];
+      const { rules } = (await each.calculateConfigForFile(join(ROOT, HTTP))) as { rules: Record<string, unknown> };
+      return rules['no-restricted-syntax'];
     };
     expect(await rulesOf(eslint)).toBeDefined();
     expect(await rulesOf(new ESLint({ cwd: ROOT }))).toEqual(await rulesOf(eslint));
