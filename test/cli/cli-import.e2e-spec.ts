@@ -26,14 +26,19 @@ describe('cli import', () => {
     return run(folder, ['import', 'cookies', 'in.ndjson', ...args], { environment });
   };
 
+  const importInput = (input: string | Uint8Array, ...args: string[]) =>
+    run(folder, ['import', 'cookies', ...args], { input });
+
+  const exported = async (...args: string[]) => (await run(folder, ['export', 'cookies', ...args])).stdout;
+
   it('stores the output of export, so that another export is equal byte for byte', async () => {
     const text = lines(2500);
     const imported = await importFile(text);
     expect(imported).toMatchObject({ code: 0, stdout: '' });
-    const exported = await run(folder, ['export', 'cookies']);
-    expect(exported).toMatchObject({ code: 0, stdout: text });
-    expect(sha(exported.stderr)).toHaveLength(64);
-    expect(sha(imported.stderr)).toBe(sha(exported.stderr));
+    const again = await run(folder, ['export', 'cookies']);
+    expect(again).toMatchObject({ code: 0, stdout: text });
+    expect(sha(again.stderr)).toHaveLength(64);
+    expect(sha(imported.stderr)).toBe(sha(again.stderr));
     expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
     expect(inDatabase(folder, (database) => database.prepare('SELECT * FROM imports').all())).toEqual([]);
   });
@@ -73,12 +78,10 @@ describe('cli import', () => {
   });
 
   it('ends at the first broken line of stdin, and keeps the records stored before', async () => {
-    const input = lines(1500) + line({ id: 1501, size: 'tiny' });
     const stored = endedWith(1, /Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
-    expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject(stored);
+    expect(await importInput(lines(1500) + line({ id: 1501, size: 'tiny' }))).toMatchObject(stored);
     expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
-    const mended = await run(folder, ['import', 'cookies', '--resume'], { input: lines(1501) });
-    expect(mended).toMatchObject(endedWith(0, 'Imported 501 cookies'));
+    expect(await importInput(lines(1501), '--resume')).toMatchObject(endedWith(0, 'Imported 501 cookies'));
   });
 
   it('accepts a last line without line end, CRLF, and properties in any order', async () => {
@@ -132,9 +135,9 @@ describe('cli import', () => {
 
   it('names the line whose id the storage has, and stores nothing', async () => {
     await importFile(lines(3));
-    for (const input of [undefined, lines(3, 3)]) {
-      const imported = input ? run(folder, ['import', 'cookies'], { input }) : importFile(lines(3, 3));
-      expect(await imported).toMatchObject(endedWith(1, 'Line 1 is wrong: another record has the same "id"'));
+    for (const importLines of [importFile, importInput]) {
+      const wrong = endedWith(1, 'Line 1 is wrong: another record has the same "id"');
+      expect(await importLines(lines(3, 3))).toMatchObject(wrong);
     }
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
@@ -152,19 +155,14 @@ describe('cli import', () => {
     await importFile(lines(2, 10));
     expect(await importFile(lines(2, 10), ['--ids', 'assign'])).toMatchObject({ code: 0 });
     expect(await importFile(line() + line())).toMatchObject({ code: 0 });
-    const { stdout } = await run(folder, ['export', 'cookies']);
-    expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
+    expect((await exported()).match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
   });
 
   it('--resume rejects the line that has an id, unlike lines before it, as the first run does', async () => {
     const input = line().repeat(1500) + line({ id: 7 });
     const rejected = endedWith(1, /Line 1501 is wrong: it has an id, which lines before it lack/);
-    for (const args of [[], ['--resume']]) {
-      expect(await run(folder, ['import', 'cookies', ...args], { input })).toMatchObject(rejected);
-    }
-    expect(await run(folder, ['import', 'cookies', '--resume', '--ids', 'assign'], { input })).toMatchObject({
-      code: 0,
-    });
+    for (const args of [[], ['--resume']]) expect(await importInput(input, ...args)).toMatchObject(rejected);
+    expect(await importInput(input, '--resume', '--ids', 'assign')).toMatchObject({ code: 0 });
   });
 
   it('stores nothing in a dry run, also beside a writer, and needs a file for it', async () => {
@@ -186,35 +184,24 @@ describe('cli import', () => {
       const message = `Line ${number} is wrong: another record has the same "id"`;
       expect(await importFile(text, ['--dry-run'])).toMatchObject(endedWith(1, message));
     }
-    expect(await run(folder, ['import', 'cookies', '--dry-run'], { input: GOOD })).toMatchObject({ code: 2 });
+    expect(await importInput(GOOD, '--dry-run')).toMatchObject({ code: 2 });
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
     expect(await importFile(line() + line())).toMatchObject({ code: 0 });
-    expect((await run(folder, ['export', 'cookies', '--after', '3'])).stdout).toMatch(/^{"id":4,.*\n{"id":5,/);
+    expect(await exported('--after', '3')).toMatch(/^{"id":4,.*\n{"id":5,/);
   });
 
-  it.each([
-    ['a file', 'in.ndjson', [], /There is not enough room: 4 cookies are to be stored, and 2 of 2 places are free/, 0],
-    ['a file, with --atomic', 'in.ndjson', ['--atomic'], /There is not enough room: 4 cookies/, 0],
-    [
-      'stdin',
-      undefined,
-      [],
-      /Line 3 cannot be stored: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
-      2,
-    ],
-  ] as const)(
-    'reports how many of four cookies are stored in two places from %s',
-    async (_, file, options, says, count) => {
-      writeFileSync(join(folder, 'in.ndjson'), lines(4));
-      const { code, stderr } = await run(folder, ['import', 'cookies', ...(file ? [file] : []), ...options], {
-        environment: { COOKIES_CAPACITY: '2' },
-        input: lines(4),
-      });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
-      expect(stderr).not.toMatch(/^Imported/m);
-      expect(countsOf(folder)).toEqual({ count, used: count });
-    },
-  );
+  it.each<[options: string[], says: RegExp, count: number]>([
+    [['in.ndjson'], /There is not enough room: 4 cookies are to be stored, and 2 of 2 places are free/, 0],
+    [['in.ndjson', '--atomic'], /There is not enough room: 4 cookies/, 0],
+    [[], /Line 3 cannot be stored: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/, 2],
+  ])('reports how many of four cookies are stored in two places: %j', async (options, says, count) => {
+    writeFileSync(join(folder, 'in.ndjson'), lines(4));
+    const environment = { COOKIES_CAPACITY: '2' };
+    const imported = await run(folder, ['import', 'cookies', ...options], { environment, input: lines(4) });
+    expect(imported).toMatchObject(endedWith(1, says));
+    expect(imported.stderr).not.toMatch(/^Imported/m);
+    expect(countsOf(folder)).toEqual({ count, used: count });
+  });
 
   it('keeps the capacity of the service or of cli set when the shell has no COOKIES_CAPACITY', async () => {
     expect(await importFile(lines(1, 1), [], { COOKIES_CAPACITY: '3' })).toMatchObject({ code: 0 });
@@ -234,7 +221,7 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
     expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5001' })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 5001, used: 5001 });
-    expect(await run(folder, ['import', 'cookies', '--atomic'], { input: GOOD })).toMatchObject({ code: 2 });
+    expect(await importInput(GOOD, '--atomic')).toMatchObject({ code: 2 });
   });
 
   describe('when it is interrupted', () => {
@@ -271,8 +258,7 @@ describe('cli import', () => {
         expect(used).toBe(count);
         expect(count).toBeLessThan(TOTAL);
 
-        const again = await run(folder, ['import', 'cookies'], { input: text });
-        expect(again).toMatchObject(endedWith(1, `interrupted when ${count} lines`));
+        expect(await importInput(text)).toMatchObject(endedWith(1, `interrupted when ${count} lines`));
 
         for (const [args, input, code, message] of [
           [[], lines(1), 1, 'This is not the input'],
@@ -280,16 +266,14 @@ describe('cli import', () => {
           [[], text.replace('Schnee', 'Regen'), 1, 'This is not the input'],
           [['--ids', 'keep'], text, 2, 'The import was begun with --ids assign'],
         ] as const) {
-          const other = await run(folder, ['import', 'cookies', '--resume', ...args], { input });
-          expect(other).toMatchObject(endedWith(code, message));
+          expect(await importInput(input, '--resume', ...args)).toMatchObject(endedWith(code, message));
           expect(countsOf(folder)).toEqual({ count, used });
         }
 
-        const resumed = await run(folder, ['import', 'cookies', '--resume'], { input: text });
-        expect(resumed).toMatchObject(endedWith(0, `Imported ${TOTAL - count} cookies`));
-        expect((await run(folder, ['export', 'cookies'])).stdout).toBe(text);
-        const over = await run(folder, ['import', 'cookies', '--resume'], { input: text });
-        expect(over).toMatchObject(endedWith(1, 'nothing to resume'));
+        const resumed = endedWith(0, `Imported ${TOTAL - count} cookies`);
+        expect(await importInput(text, '--resume')).toMatchObject(resumed);
+        expect(await exported()).toBe(text);
+        expect(await importInput(text, '--resume')).toMatchObject(endedWith(1, 'nothing to resume'));
       },
     );
 
@@ -315,8 +299,7 @@ describe('cli import', () => {
   });
 
   it('runs once at a time: a second import of the resource is rejected or waits, and nothing is stored twice', async () => {
-    const both = [1, 10_001].map((first) => run(folder, ['import', 'cookies'], { input: lines(3000, first) }));
-    const outcomes = await Promise.all(both);
+    const outcomes = await Promise.all([1, 10_001].map((first) => importInput(lines(3000, first))));
     const stored = outcomes.filter(({ code }) => code === 0).length * 3000;
     const partly = outcomes.map(({ stderr }) => Number(/The first ([0-9]+) lines are stored/.exec(stderr)?.[1] ?? 0));
     for (const { code, stderr } of outcomes) if (code !== 0) expect(stderr).toMatch(/import .*(going on|interrupted)/i);

@@ -91,19 +91,15 @@ describe('the command line', () => {
 
   it('prints no token that the service would reject for its lifetime', async () => {
     const environment = { JWT_MAX_LIFETIME: '3600' };
-    expect(await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment })).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('--expires must be at most 3600s (JWT_MAX_LIFETIME)'),
-    });
+    const stderr = expect.stringContaining('--expires must be at most 3600s (JWT_MAX_LIFETIME)');
+    const printed = await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment });
+    expect(printed).toEqual({ code: 2, stdout: '', stderr });
   });
 
   describe('doctor', () => {
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
 
-    const CHECKS = [
-      ...['settings', 'keys', 'clock', 'native module', 'volume writable', 'free space', 'WAL mode', 'real write'],
-    ];
+    const CHECKS = 'settings,keys,clock,native module,volume writable,free space,WAL mode,real write'.split(',');
 
     it('reports no problem before the first start, and makes no file', async () => {
       const { code, stdout } = await run(folder, ['doctor']);
@@ -151,36 +147,40 @@ describe('the command line', () => {
         fs.statfsSync = () => ({ bavail: 16_383.999, bsize: 4096 });
         syncBuiltinESMExports();`);
       const free = /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m;
-      expect(await run(folder, ['doctor'], { environment })).toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(free),
-      });
+      const stdout = expect.stringMatching(free);
+      expect(await run(folder, ['doctor'], { environment })).toMatchObject({ code: 1, stdout });
     });
+
+    const change = (sql: string) => () => inDatabase(folder, (database) => database.exec(sql));
+    const written = (seconds: number) => () => {
+      const time = Date.now() / 1000 + seconds;
+      utimesSync(join(folder, 'cookies.sqlite'), time, time);
+    };
 
     it.each<[string, () => void, RegExp]>([
       [
         'a counter that is wrong',
-        () => inDatabase(folder, (db) => db.exec("UPDATE storage SET used = 5 WHERE resource = 'cookies'")),
+        change("UPDATE storage SET used = 5 WHERE resource = 'cookies'"),
         /^FAIL {2}counter +it says 5, and there are 1 cookies: run npm run --silent cli -- doctor --fix$/m,
       ],
       [
         'a newer schema',
-        () => inDatabase(folder, (db) => db.exec(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9')`)),
+        change(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9')`),
         /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
       ],
       [
         'a table "storage" without its row',
-        () => inDatabase(folder, (db) => db.exec('DELETE FROM storage')),
+        change('DELETE FROM storage'),
         /^FAIL {2}database file .* and restore a backup \(npm run --silent cli -- restore\)$/m,
       ],
       [
         'an entity whose column the database lacks',
-        () => inDatabase(folder, (db) => db.exec('ALTER TABLE cookies RENAME COLUMN wish TO hope')),
+        change('ALTER TABLE cookies RENAME COLUMN wish TO hope'),
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
       ],
       [
         'a clock that is two minutes behind',
-        () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
+        written(120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,
       ],
     ])('names the remedy for %s', async (_what, damage, expected) => {
@@ -193,11 +193,8 @@ describe('the command line', () => {
 
     it('reports the age of the last backup in BACKUP_DIR, that there is none, or how to reach the folder', async () => {
       const environment = { BACKUP_DIR: temporaryFolder() };
-      const none = await run(folder, ['doctor'], { environment });
-      expect(none).toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(/^FAIL {2}last backup +\S+ has no backup: run /m),
-      });
+      const none = expect.stringMatching(/^FAIL {2}last backup +\S+ has no backup: run /m);
+      expect(await run(folder, ['doctor'], { environment })).toMatchObject({ code: 1, stdout: none });
       const name = backupName(Date.now() - 90 * 60_000);
       writeFileSync(join(environment.BACKUP_DIR, name), 'x');
       const { stdout } = await run(folder, ['doctor'], { environment });
