@@ -21,19 +21,19 @@ beforeAll(() => {
 
 afterAll(() => jest.restoreAllMocks());
 
+const keys = {
+  first: await privateJwk('RS256', 'first'),
+  second: await privateJwk('ES384', 'second'),
+  third: await privateJwk('EdDSA', 'third'),
+  fourth: await privateJwk('PS256', 'fourth'),
+  fifth: await privateJwk('ES256', 'fifth'),
+};
+
 describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () => {
-  let keys: Record<'first' | 'second' | 'third' | 'fourth' | 'fifth', JWK>;
   let provider: OpenIdProvider;
   let service: Service;
 
   beforeAll(async () => {
-    keys = {
-      first: await privateJwk('RS256', 'first'),
-      second: await privateJwk('ES384', 'second'),
-      third: await privateJwk('EdDSA', 'third'),
-      fourth: await privateJwk('PS256', 'fourth'),
-      fifth: await privateJwk('ES256', 'fifth'),
-    };
     provider = await OpenIdProvider.start([keys.first]);
     const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
     service = await startService({ ...environment, LOG_LEVEL: 'silent' });
@@ -92,12 +92,13 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     provider.setKeys([keys.fourth]);
     pass5Seconds();
     expect((await list(service, await provider.token())).status).toBe(200);
+    // The key id of the token is unknown now, so the keys are loaded once more.
+    pass5Seconds();
     expectInvalidToken(await list(service, old));
   });
 
   it('accepts a token of a key that replaces another one with the same key id', async () => {
-    const replaced = { ...(await privateJwk('ES256', 'fourth')) };
-    provider.setKeys([replaced]);
+    provider.setKeys([await privateJwk('ES256', 'fourth')]);
     pass5Seconds();
     expect((await list(service, await provider.token())).status).toBe(200);
     expectInvalidToken(await list(service, await signed(keys.fourth)));
