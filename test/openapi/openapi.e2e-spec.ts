@@ -7,7 +7,7 @@ import { withoutRequestId } from '../support/expect-error.js';
 import { leaveNoRoom } from '../support/faults/full-database.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { exchangeOne, request } from '../support/raw-http.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, sharedService, startService } from '../support/service.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Operation = readonly [Method, '/cookies' | '/cookies/{id}'];
@@ -39,13 +39,12 @@ const OF_THE_PLATFORM = ['408', '413', '417', '429', '431', '500', '501', '503',
 const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
 
 describe('the OpenAPI document', () => {
-  let document: any;
-  let ordinary: Service;
+  const { service: ordinary, client } = sharedService();
   const seen: Seen[] = [];
+  let document: any;
   let described: OpenApiDocument;
 
   beforeAll(async () => {
-    ordinary = await startService();
     described = await OpenApiDocument.of(ordinary);
     document = described.json;
     await driveProtocolErrors();
@@ -59,8 +58,6 @@ describe('the OpenAPI document', () => {
       await driveWith({}, OPERATIONS, ({ folder }) => harm(join(folder, 'cookies.sqlite')));
     }
   });
-
-  afterAll(() => ordinary.stop());
 
   /** Sends a valid request of the operation, and keeps the response. */
   async function drive(client: Client, operation: Operation): Promise<void> {
@@ -92,13 +89,12 @@ describe('the OpenAPI document', () => {
   }
 
   async function driveLateRequests(): Promise<void> {
-    await onServiceWith({ REQUEST_TIMEOUT: '1000' }, async (_client, service) => {
-      const answers = OPERATIONS.map(async (operation) => {
-        const half = Buffer.from(`${requestTarget(operation)} HTTP/1.1\r\nHost: coo`);
-        return { operation, answer: await exchangeOne(service, half) };
-      });
-      seen.push(...(await Promise.all(answers)));
+    await using service = await startService({ REQUEST_TIMEOUT: '1000' });
+    const answers = OPERATIONS.map(async (operation) => {
+      const half = Buffer.from(`${requestTarget(operation)} HTTP/1.1\r\nHost: coo`);
+      return { operation, answer: await exchangeOne(service, half) };
     });
+    seen.push(...(await Promise.all(answers)));
   }
 
   /** Drives operations on a service with other settings, or with a problem that `prepare` makes. */
@@ -108,14 +104,14 @@ describe('the OpenAPI document', () => {
     prepare: (service: Service) => void = () => {},
     requests = 1,
   ): Promise<void> {
-    await onServiceWith(environment, async (client, service) => {
-      // The record of the operations; rejected in maintenance and by a capacity of 0.
-      await client.post(COOKIE);
-      prepare(service);
-      for (const operation of operations) {
-        for (let request = 0; request < requests; request++) await drive(client, operation);
-      }
-    });
+    await using service = await startService(environment);
+    const client = await Client.of(service);
+    // The record of the operations; rejected in maintenance and by a capacity of 0.
+    await client.post(COOKIE);
+    prepare(service);
+    for (const operation of operations) {
+      for (let request = 0; request < requests; request++) await drive(client, operation);
+    }
   }
 
   it('is valid OpenAPI 3', async () => {
@@ -206,10 +202,8 @@ describe('the OpenAPI document', () => {
 
   it('gives a detail of an error one schema, in which only the message is required', () => {
     const { ErrorDto, ErrorDetail } = document.components.schemas;
-    expect(ErrorDto.properties.details).toMatchObject({
-      type: 'array',
-      items: { $ref: '#/components/schemas/ErrorDetail' },
-    });
+    const items = { $ref: '#/components/schemas/ErrorDetail' };
+    expect(ErrorDto.properties.details).toMatchObject({ type: 'array', items });
     expect(Object.keys(ErrorDetail.properties)).toEqual(['message', 'pointer', 'parameter']);
     expect(ErrorDetail.required).toEqual(['message']);
   });
@@ -231,10 +225,8 @@ describe('the OpenAPI document', () => {
   it('has one media type for PATCH, and describes the other one in words', () => {
     const { requestBody, description } = document.paths['/cookies/{id}'].patch;
     expect(Object.keys(requestBody.content)).toEqual(['application/json']);
-    expect([requestBody.required, description]).toEqual([
-      true,
-      expect.stringContaining('application/merge-patch+json'),
-    ]);
+    expect(requestBody.required).toBe(true);
+    expect(description).toContain('application/merge-patch+json');
   });
 
   it('describes the token for client teams, and nothing of this repository', () => {
@@ -259,7 +251,6 @@ describe('the OpenAPI document', () => {
     ...['flavor=vanilla', 'flavor=vanilla&flavor=chocolate', 'flavor=vanilla&flavor=vanilla'],
     ...['flavor=vanilla,chocolate', 'size=small&size=medium&size=large'],
   ])('agrees with the service on a query: %s', async (query) => {
-    const client = await Client.of(ordinary);
     const parameters = new URLSearchParams(query);
     const [name] = [...parameters.keys()] as [string];
     const { schema, style, explode } = document.paths['/cookies'].get.parameters.find((one: any) => one.name === name);
@@ -279,14 +270,6 @@ describe('the OpenAPI document', () => {
     return type ?? document.components.schemas[$ref.split('/').at(-1)].type;
   }
 });
-
-async function onServiceWith(
-  environment: Environment,
-  run: (client: Client, service: Service) => Promise<void>,
-): Promise<void> {
-  await using service = await startService(environment);
-  await run(await Client.of(service), service);
-}
 
 /** Method and path of an operation with the id 1. */
 function requestTarget([method, path]: Operation): string {
@@ -308,20 +291,18 @@ function routesOf({ app }: Service): string[] {
 
 /** Causes an unexpected error: the tables are missing. */
 function dropTables(file: string): void {
-  const database = openDatabase(file);
+  using database = openDatabase(file);
   database.exec('DROP TABLE cookies; DROP TABLE storage');
-  database.close();
 }
 
 /** Damages the database: every page but the first is overwritten. */
 function overwrite(file: string): void {
   const PAGE = 4096;
-  const database = openDatabase(file);
+  using database = openDatabase(file);
   database.pragma('wal_checkpoint(TRUNCATE)');
   const descriptor = openSync(file, 'r+');
   writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);
   closeSync(descriptor);
   // A commit makes the service read the file again.
   database.pragma('user_version = 1');
-  database.close();
 }
