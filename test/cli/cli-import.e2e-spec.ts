@@ -215,17 +215,17 @@ describe('cli import', () => {
 
   it('stores all or nothing with --atomic', async () => {
     await importFile(lines(1, 1));
-    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5000' })).toMatchObject(
-      endedWith(1, /4999 of 5000 places are free.*5000 cookies are to be stored, and 4999 of 5000/s),
+    expect(await importFile(lines(2000, 2), ['--atomic'], { COOKIES_CAPACITY: '2000' })).toMatchObject(
+      endedWith(1, /1999 of 2000 places are free.*2000 cookies are to be stored, and 1999 of 2000/s),
     );
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
-    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5001' })).toMatchObject({ code: 0 });
-    expect(countsOf(folder)).toEqual({ count: 5001, used: 5001 });
+    expect(await importFile(lines(2000, 2), ['--atomic'], { COOKIES_CAPACITY: '2001' })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 2001, used: 2001 });
     expect(await importInput(GOOD, '--atomic')).toMatchObject({ code: 2 });
   });
 
   describe('when it is interrupted', () => {
-    const TOTAL = 4000;
+    const TOTAL = 3000;
 
     /** Feeds some of the input, waits until some of it is stored, and ends the import. */
     const interruptedBy = async (signal: NodeJS.Signals, text: string) => {
@@ -308,20 +308,20 @@ describe('cli import', () => {
   });
 
   it('fills exactly the free places while the service also stores records', async () => {
-    const environment = { COOKIES_CAPACITY: '3000' };
+    const environment = { COOKIES_CAPACITY: '2500' };
     await using service = await startService({ ...inFolder(), ...environment });
     const client = await Client.of(service);
     const child = startCommand(folder, ['import', 'cookies', '--ids', 'assign'], environment);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
-    child.stdin!.end(lines(5000));
+    child.stdin!.end(lines(4000));
     let posted = 0;
     const ended = once(child, 'close').then(() => true);
     while (!(await Promise.race([ended, sleep(0, false)]))) if ((await client.post(COOKIE)).status === 201) posted++;
     const { code, stderr } = await outcome;
     expect(code).toBe(1);
     const stored = Number(/The first ([0-9]+) lines/.exec(stderr)?.[1]);
-    expect(stored + posted).toBe(3000);
-    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    expect(stored + posted).toBe(2500);
+    expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
   });
 });
