@@ -122,22 +122,20 @@ describe('cli set, with two services on one database', () => {
       return value === undefined ? field === null : value.test(field ?? '');
     };
     const read = (client: Client) => client.get('/cookies/999');
+    const readerOf = (service: Service) => Client.of(service, { subject: 'reader of lists' });
     await everywhere(read, policy(/^"subject-read";q=1000;w=60$/));
     for (const service of services) {
-      const client = await Client.of(service, { subject: 'reader of lists' });
+      const client = await readerOf(service);
       const statuses = [];
       for (let sent = 0; sent < 3; sent++) statuses.push((await client.get('/cookies')).status);
       expect(statuses).toEqual([200, 200, 429]);
     }
     await change('RATE_LIMIT_SUBJECT_READ=500');
     await everywhere(read, policy(/^"subject-read";q=500;w=60$/));
-    for (const service of services) {
-      const client = await Client.of(service, { subject: 'reader of lists' });
-      expect((await client.get('/cookies')).status).toBe(429);
-    }
+    for (const service of services) expect((await (await readerOf(service)).get('/cookies')).status).toBe(429);
     await change('RATE_LIMIT_WINDOW=1');
     for (const service of services) {
-      const client = await Client.of(service, { subject: 'reader of lists' });
+      const client = await readerOf(service);
       const isAccepted = async (): Promise<boolean> => (await client.get('/cookies')).status === 200;
       await until(isAccepted, () => 'the window of 60 s goes on', 2 * REACH);
     }
