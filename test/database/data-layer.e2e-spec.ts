@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Logger, Module } from '@nestjs/common';
@@ -14,11 +13,11 @@ import {
   TypeORMError,
 } from 'typeorm';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { type Environment, loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
+import type { Environment } from '../../src/config/config.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../src/database/errors.js';
 import { openSnapshot, type Snapshot } from '../../src/database/engine.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { openDataSource, warningsDuring } from '../support/data-source.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 
 @Entity('notes')
 class Note {
@@ -183,15 +182,13 @@ describe('the data layer, used by a module without special code for it', () => {
   /** Opens the data source alone. */
   const open = async (environment: Environment = {}): Promise<void> => {
     folder = temporaryFolder();
-    alone = await createDataSource(loadConfig(environmentIn(folder, environment)), [Note]);
-    dataSource = await alone.initialize();
+    dataSource = alone = await openDataSource(environment, [Note], folder);
     await prepare();
   };
 
   afterEach(async () => {
     await service?.stop();
     if (alone?.isInitialized) await alone.destroy();
-    if (alone) rmSync(folder, { recursive: true, force: true });
     service = undefined;
     alone = undefined;
   });
@@ -260,34 +257,24 @@ describe('the data layer, used by a module without special code for it', () => {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(milliseconds));
         return name;
       });
-      const warnings: string[] = [];
-      const warn = (line: string) => warnings.push(line);
-      Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
-      try {
+      const warnings = await warningsDuring(async () => {
         await dataSource.query('INSERT INTO notes (name) VALUES (after(0, ?))', ['quick']);
         await dataSource.query('INSERT INTO notes (name) VALUES (after(250, ?))', ['personal']);
-      } finally {
-        Logger.overrideLogger(false);
-      }
+      });
       const slow = /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)$/;
       expect(warnings).toEqual([expect.stringMatching(slow)]);
     });
 
     it('is logged when it is a transaction that its caller forgets, or releases without an end', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '100' });
-      const warnings: string[] = [];
-      const warn = (line: string) => warnings.push(line);
-      Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
-      try {
+      const warnings = await warningsDuring(async () => {
         const forgotten = dataSource.createQueryRunner();
         await forgotten.startTransaction();
         await sleep(200);
         const released = dataSource.createQueryRunner();
         await released.startTransaction();
         await released.release();
-      } finally {
-        Logger.overrideLogger(false);
-      }
+      });
       expect(warnings).toEqual([
         'The transaction took longer than 100 ms and was rolled back',
         'A query runner was released inside an open transaction, which was rolled back',
@@ -296,9 +283,8 @@ describe('the data layer, used by a module without special code for it', () => {
 
     it('never fails with a stale snapshot when transactions of three writers read first and then write', async () => {
       const client = await Client.of(await start());
-      const others = await Promise.all([1, 2].map(() => createDataSource(loadConfig(environmentIn(folder)), [Note])));
+      const others = await Promise.all([1, 2].map(() => openDataSource({}, [Note], folder)));
       try {
-        await Promise.all(others.map((other) => other.initialize()));
         const { id } = (await client.post(COOKIE)).body;
         await dataSource.query(INSERT_NOTE, ['0']);
         const increments = others.flatMap((source) => Array.from({ length: 60 }, () => increment(source)));

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { DiskFullError, OutcomeUnknownError } from '../../src/database/errors.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../../src/database/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
+import { openDataSource } from '../support/data-source.js';
+import { temporaryFolder } from '../support/service.js';
 
 /** The outcomes of concurrent writes. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
@@ -20,15 +19,11 @@ describe('writes that wait together', () => {
 
   beforeEach(async () => {
     folder = temporaryFolder();
-    dataSource = await createDataSource(loadConfig(environmentIn(folder)));
-    await dataSource.initialize();
+    dataSource = await openDataSource({}, [], folder);
     await dataSource.query('CREATE TABLE notes (name TEXT UNIQUE)');
   });
 
-  afterEach(async () => {
-    await dataSource.destroy();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => dataSource.destroy());
 
   const connection = () => (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
   const insert = (name: string) => dataSource.query('INSERT INTO notes VALUES (?)', [name]);

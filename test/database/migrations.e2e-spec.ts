@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
@@ -7,9 +7,8 @@ import { Logger } from '@nestjs/common';
 import type { QueryConfig } from 'pg';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { migrate, pendingMigrations, unreadableEntities } from '../../src/database/schema/migrations.js';
+import { openDataSource } from '../support/data-source.js';
 import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
@@ -63,14 +62,11 @@ describe('migrations', () => {
     await provideDatabase(folder);
   });
 
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
   describe('on a data source', () => {
     let dataSource: DataSource;
 
     beforeEach(async () => {
-      dataSource = await createDataSource(loadConfig(environmentIn(folder)));
-      await dataSource.initialize();
+      dataSource = await openDataSource({}, [], folder);
     });
 
     afterEach(() => dataSource.destroy());
@@ -131,8 +127,7 @@ describe('migrations', () => {
     });
 
     it('wait for the one process that runs them, and then have nothing to do', async () => {
-      const other = await createDataSource(loadConfig(environmentIn(folder)));
-      await other.initialize();
+      const other = await openDataSource({}, [], folder);
       let runs = 0;
       let finish = (): void => {};
       const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -252,7 +247,7 @@ describe('migrations', () => {
     it.each(['true', 'false'])(
       'when a newer version has run others, with MIGRATE_ON_START=%s',
       async (migrateOnStart) => {
-        const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+        const dataSource = await openDataSource({}, [], folder);
         await migrate(dataSource);
         await dataSource.destroy();
         await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { ConnectionLostError } from '../../src/database/errors.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
+import { openDataSource } from '../support/data-source.js';
 import { until } from '../support/until.js';
 
 const LEAKS = 300;
@@ -51,9 +49,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     Logger.overrideLogger(false);
     url = await createDatabase(`open_transactions_${process.pid}`);
     const times = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_TRANSACTION_TIMEOUT: '2000' };
-    const environment = { DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times };
-    dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
-    await dataSource.initialize();
+    dataSource = await openDataSource({ DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times });
     await dataSource.query('CREATE TABLE notes (id serial PRIMARY KEY, name text UNIQUE)');
     await dataSource.query(`INSERT INTO notes (name) VALUES ('taken')`);
   });

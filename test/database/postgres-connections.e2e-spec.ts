@@ -3,16 +3,15 @@ import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import type { PostgresDriver } from '../../src/database/postgres/postgres-driver.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { openDataSource } from '../support/data-source.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { until } from '../support/until.js';
 import { requestUntil } from '../support/load/request-until.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, type Service, startService } from '../support/service.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
 let databases = 0;
@@ -104,9 +103,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 
   it('is not asked in a loop while a firewall has forgotten the old connections, whose slots it keeps', async () => {
     const proxy = await TcpProxy.start(url);
-    const environment = { DATABASE_URL: proxy.url, DATABASE_BUSY_TIMEOUT: '1000' };
-    const dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
-    await dataSource.initialize();
+    const dataSource = await openDataSource({ DATABASE_URL: proxy.url, DATABASE_BUSY_TIMEOUT: '1000' });
     await Promise.all(Array.from({ length: 5 }, () => dataSource.query('SELECT pg_sleep(0.1)')));
     const free = await occupy(4);
     proxy.silenceConnections();
@@ -198,12 +195,9 @@ describePostgres('hosts of which some never respond', () => {
   const address = (server: Server): string => `127.0.0.1:${(server.address() as { port: number }).port}`;
 
   const start = async (DATABASE_URL: string, DATABASE_BUSY_TIMEOUT: string): Promise<[string, number]> => {
-    const source = await createDataSource(
-      loadConfig(environmentIn(temporaryFolder(), { DATABASE_URL, DATABASE_BUSY_TIMEOUT })),
-    );
     const began = performance.now();
-    const outcome = await source.initialize().then(
-      () => source.destroy().then(() => 'started'),
+    const outcome = await openDataSource({ DATABASE_URL, DATABASE_BUSY_TIMEOUT }).then(
+      (source) => source.destroy().then(() => 'started'),
       (error: Error) => error.message,
     );
     return [outcome, performance.now() - began];

@@ -1,18 +1,17 @@
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
+import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
 import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { until } from '../support/until.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -69,9 +68,9 @@ describePostgres('a transaction', () => {
     url = await freshDatabase();
     service = await startService({
       DATABASE_URL: url,
-      DATABASE_BUSY_TIMEOUT: '800',
-      DATABASE_STATEMENT_TIMEOUT: '1200',
-      DATABASE_TRANSACTION_TIMEOUT: '2000',
+      DATABASE_BUSY_TIMEOUT: '400',
+      DATABASE_STATEMENT_TIMEOUT: '700',
+      DATABASE_TRANSACTION_TIMEOUT: '1000',
       ...POOLS,
     });
     dataSource = service.app.get(DataSource);
@@ -82,8 +81,7 @@ describePostgres('a transaction', () => {
   afterAll(() => service.stop());
 
   it('that the server undoes as a deadlock is run again, so that both succeed', async () => {
-    const patient = await createDataSource(loadConfig(environmentIn(service.folder, { DATABASE_URL: url })));
-    await patient.initialize();
+    const patient = await openDataSource({ DATABASE_URL: url });
     try {
       await patient.query('CREATE TABLE counters (id int PRIMARY KEY, times int)');
       await patient.query('INSERT INTO counters VALUES (1, 0), (2, 0)');
@@ -132,7 +130,7 @@ describePostgres('a transaction', () => {
   it('has its time-outs at the server as well, in milliseconds, and leaves none behind on its connection', async () => {
     const LIMITS = `SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
       current_setting('idle_in_transaction_session_timeout') AS idle`;
-    const limits = { lock: '800ms', statement: '1200ms', idle: '2s' };
+    const limits = { lock: '400ms', statement: '700ms', idle: '1s' };
     expect(await transaction(dataSource, (tx) => tx.query(LIMITS, []))).toEqual([limits]);
     expect(await dataSource.transaction((manager) => manager.query(LIMITS))).toEqual([limits]);
     const list = await openSnapshot(dataSource);
@@ -144,7 +142,7 @@ describePostgres('a transaction', () => {
   it('that holds a connection, like all others, does not delay a check of the database', async () => {
     const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.startTransaction()));
-    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 800 ms');
+    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 400 ms');
     await expect(engineOf(dataSource).check()).resolves.toBeUndefined();
     for (const runner of runners) {
       await runner.rollbackTransaction();
@@ -160,26 +158,18 @@ describePostgres('a transaction', () => {
     expect(await read(list)).toEqual([{ name: 'b' }]);
     const second = await openSnapshot(dataSource);
     expect(await read(second)).toEqual([{ name: 'later' }]);
-    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 800 ms');
+    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 400 ms');
     await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'b' WHERE id = 2`);
     list.close();
     second.close();
   });
 
   it('is logged when a statement of it takes longer than 200 ms, like any slow statement, without parameters', async () => {
-    const warnings: string[] = [];
-    Logger.overrideLogger({
-      log: () => undefined,
-      error: () => undefined,
-      warn: (line: string) => warnings.push(line),
-    });
-    try {
+    const warnings = await warningsDuring(async () => {
       await transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(0.25), ${'personal'}::text AS lean`);
       await dataSource.query('SELECT pg_sleep(0.25), $1::text AS ordinary', ['personal']);
       await dataSource.query('SELECT 1 AS quick');
-    } finally {
-      Logger.overrideLogger(false);
-    }
+    });
     expect(warnings).toEqual([
       expect.stringMatching(/^A statement took \d{3,5} ms: SELECT pg_sleep\(0\.25\), \$1::text AS lean$/),
       expect.stringMatching(/^A statement took \d{3,5}(\.\d+)? ms: SELECT pg_sleep\(0\.25\), \$1::text AS ordinary$/),
@@ -189,12 +179,12 @@ describePostgres('a transaction', () => {
   it('that pauses for longer than DATABASE_TRANSACTION_TIMEOUT is rolled back', async () => {
     const hanging = transaction(dataSource, async (tx) => {
       await tx.sql`UPDATE notes SET name = 'hanging' WHERE id = 2`;
-      await sleep(2500);
+      await sleep(1300);
       await tx.sql`SELECT 1`;
     });
     const inTypeOrm = dataSource.transaction(async (manager) => {
       await manager.query(`UPDATE notes SET name = 'pausing' WHERE id = 1`);
-      await sleep(2500);
+      await sleep(1300);
       await manager.query('SELECT 1');
     });
     for (const rejected of await Promise.allSettled([hanging, inTypeOrm])) {
@@ -236,15 +226,10 @@ describePostgres('a server', () => {
 
   /** The message of a failed start; without a failure, whether connections are encrypted. */
   const start = async (DATABASE_URL: string, DATABASE_SSL_CA?: string): Promise<string> => {
-    const folder = temporaryFolder();
-    const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, DATABASE_SSL_CA })));
-    try {
-      await source.initialize();
-    } catch (error) {
-      expect((error as Error).name).toBe('DatabaseStartError');
-      return (error as Error).message;
-    } finally {
-      rmSync(folder, { recursive: true });
+    const source = await openDataSource({ DATABASE_URL, DATABASE_SSL_CA }).catch((error: Error) => error);
+    if (source instanceof Error) {
+      expect(source.name).toBe('DatabaseStartError');
+      return source.message;
     }
     const [row] = await source.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
     await source.destroy();

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
 import { describePostgres, dropDatabases, provideDatabase, usePostgres } from '../support/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
+import { openDataSource } from '../support/data-source.js';
+import { temporaryFolder } from '../support/service.js';
+import { until } from '../support/until.js';
 
 usePostgres();
 
@@ -14,8 +14,7 @@ describePostgres('the shared connections on PostgreSQL', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await provideDatabase(folder);
-    dataSource = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_POOL_SIZE: '2' })));
-    await dataSource.initialize();
+    dataSource = await openDataSource({ DATABASE_POOL_SIZE: '2' }, [], folder);
     for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
   });
 
@@ -68,13 +67,11 @@ describePostgres('the shared connections on PostgreSQL', () => {
     const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
     await one.query('SELECT pg_advisory_lock(42)');
     await one.release();
-    for (let attempt = 0; ; attempt++) {
-      const [row] = (await other.query('SELECT pg_try_advisory_lock(42) AS locked')) as { locked: boolean }[];
-      if (row!.locked) break;
-      // The server notices the end of a connection with a delay.
-      if (attempt === 200) throw new Error('The lock is still held');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    // The server notices the end of a connection with a delay.
+    await until(
+      async () => (await other.query('SELECT pg_try_advisory_lock(42) AS locked'))[0].locked as boolean,
+      'the lock is free',
+    );
     await other.release();
   });
 

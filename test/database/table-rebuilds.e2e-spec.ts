@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
@@ -121,7 +120,6 @@ describe('a migration that rebuilds a table which others refer to', () => {
 
   afterEach(async () => {
     await dataSource.destroy();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   /** All rows, the last given id, the targets and violations of foreign keys, and whether foreign keys are enforced. */

@@ -1,10 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
+import { openDataSource } from '../support/data-source.js';
 import { DIFFERENCES, Sample } from './differences.js';
 import { Item, Shelf } from './habits.js';
 import { RECORDS } from './records.js';
@@ -17,9 +15,7 @@ describeEngines('ordinary TypeORM code', (engine) => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
-    const config = loadConfig(environmentIn(temporaryFolder(), { ...url }));
-    dataSource = await createDataSource(config, [Shelf, Item, Sample]);
-    await dataSource.initialize();
+    dataSource = await openDataSource({ ...url }, [Shelf, Item, Sample]);
     await migrate(dataSource);
     await dataSource.driver.createSchemaBuilder().build();
   });

@@ -3,14 +3,6 @@ import { count, type Habits, Item } from './habits.js';
 const boom = new Error('changed my mind');
 
 export const TRANSACTIONS: Habits = {
-  // Transactions.
-  'transaction() commits': [
-    async (context) => {
-      await context.dataSource.transaction((manager) => manager.insert(Item, { name: context.name }));
-      return count(context);
-    },
-    1,
-  ],
   'transaction() rolls back, and rejects with the error of its work': [
     ({ dataSource, name }) =>
       dataSource.transaction(async (manager) => {
@@ -56,17 +48,6 @@ export const TRANSACTIONS: Habits = {
       return count(context);
     },
     4,
-  ],
-  'a transaction of a query runner, by hand': [
-    async (context) => {
-      const runner = context.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner.manager.insert(Item, { name: context.name });
-      await runner.rollbackTransaction();
-      await runner.release();
-      return count(context);
-    },
-    0,
   ],
   'BEGIN and COMMIT through one query runner': [
     async (context) => {

@@ -1,0 +1,30 @@
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { type Environment, loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { environmentIn, temporaryFolder } from './service.js';
+
+/**
+ * Opens a data source without the service.
+ * @param folder of the database; default: a new one
+ */
+export async function openDataSource(
+  environment: Environment = {},
+  entities?: Parameters<typeof createDataSource>[1],
+  folder = temporaryFolder(),
+): Promise<DataSource> {
+  return (await createDataSource(loadConfig(environmentIn(folder, environment)), entities)).initialize();
+}
+
+/** The warnings that are logged during the work. Without an application, Nest's logger would write to stdout. */
+export async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const warnings: string[] = [];
+  const ignore = (): void => undefined;
+  Logger.overrideLogger({ log: ignore, error: ignore, warn: (line: string) => warnings.push(line) });
+  try {
+    await work();
+  } finally {
+    Logger.overrideLogger(false);
+  }
+  return warnings;
+}
