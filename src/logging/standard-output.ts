@@ -96,8 +96,10 @@ let buffer: LogBuffer | undefined;
  */
 export function standardOutput(descriptor = STDOUT): LogBuffer {
   if (buffer === undefined) {
-    // Reading this property makes Node set a pipe or socket to non-blocking until it exits. A terminal stays blocking.
-    void process.stdout;
+    // Reading these properties makes Node set a pipe or socket to non-blocking until it exits. A terminal stays blocking.
+    const { stdout, stderr } = process;
+    // Node would end the process when their reader has gone.
+    for (const stream of [stdout, stderr]) stream.on('error', () => {});
     buffer = new LogBuffer(descriptor);
     process.once('exit', () => buffer!.finish());
   }

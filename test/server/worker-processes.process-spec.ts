@@ -53,6 +53,19 @@ describe('a worker that cannot start', () => {
     expect(service.output.match(/has ended \(exit code 3\)/g)!.length).toBeGreaterThanOrEqual(3);
     expect(await service.end()).toBe(0);
   });
+
+  it('leaves the others serving on SIGHUP when the readers of stdout and stderr have gone', async () => {
+    const fails = inWorkers(`console.log('no'); console.error('no'); process.exit(3);`, 2);
+    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', ...preloaded(fails) });
+    const before = workersOf(service);
+    service.child.stdout!.destroy();
+    service.child.stderr!.destroy();
+    service.child.kill('SIGHUP');
+    await untilMetric(service, 'worker_crashes_total', 1);
+    expect(workersOf(service)).toEqual(before);
+    expect((await sendAlone(service)).status).toBe(200);
+    expect(await service.end()).toBe(0);
+  });
 });
 
 describe('a worker whose process cannot be made', () => {
