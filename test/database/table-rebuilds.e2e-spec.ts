@@ -85,6 +85,14 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+class DeletingParents2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('DELETE FROM "jars" WHERE "id" = 1');
+  }
+
+  async down(): Promise<void> {}
+}
+
 class FailingOnTheWayBack2000000000001 extends Generated2000000000001 {
   override async down(runner: QueryRunner): Promise<void> {
     await super.down(runner);
@@ -193,6 +201,22 @@ describe('a migration that rebuilds a table which others refer to', () => {
     const before = await state();
     await expect(dataSource.undoLastMigration()).rejects.toThrow('on the way back');
     expect(await state()).toEqual(before);
+  });
+
+  it('changes nothing when it leaves rows without the row that they refer to', async () => {
+    await openWith(CreateRelated2000000000000, DeletingParents2000000000001);
+    const before = await state();
+    await expect(migrate(dataSource)).rejects.toThrow('refers to a row of "jars" that does not exist');
+    expect(await state()).toEqual(before);
+  });
+
+  it('runs where another program has left such rows before', async () => {
+    await openWith(CreateRelated2000000000000, Generated2000000000001);
+    const runner = dataSource.createQueryRunner();
+    await runner.beforeMigration();
+    await runner.query('DELETE FROM jars WHERE id = 1');
+    await runner.release();
+    expect(await migrate(dataSource)).toHaveLength(1);
   });
 
   it('is rejected inside a transaction, where foreign keys cannot be switched off', async () => {

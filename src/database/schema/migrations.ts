@@ -67,7 +67,11 @@ async function changeOnce(
     try {
       const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
       const done = await executor[change]();
-      if (done?.length !== 0) await complete?.();
+      if (done?.length !== 0) {
+        await complete?.();
+        // On SQLite, this checks the foreign keys, which are off.
+        await runner.afterMigration();
+      }
       if (runner.isTransactionActive) await runner.commitTransaction();
       return done ?? [];
     } catch (error) {

@@ -10,7 +10,7 @@ import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import { dateConversions, dropChecks, misfits, renameInPlace, storedDefault, typeOnSqlite } from './column-changes.js';
-import { rejectRoundedIntegers, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
+import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
@@ -91,11 +91,26 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.migrating = true;
   }
 
-  /** Enforces foreign keys again, unless a transaction is open. */
+  /** Enforces foreign keys again. While a transaction is open, it only checks them. */
   override async afterMigration(): Promise<void> {
-    if (!this.migrating || this.transaction !== undefined) return;
+    if (!this.migrating) return;
+    if (this.transaction !== undefined) return this.rejectOrphans();
     this.migrating = false;
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
+  }
+
+  /** @throws {TypeORMError} for a row whose parent is missing, unless it was so before the transaction */
+  private async rejectOrphans(): Promise<void> {
+    const orphans = (await this.query(ORPHANS)) as Row[];
+    if (orphans.length === 0) return;
+    const known = new Set((await this.driver.read(ORPHANS, [])).rows?.map((row) => JSON.stringify(row)));
+    const orphan = orphans.find((row) => !known.has(JSON.stringify(row)));
+    if (orphan === undefined) return;
+    const { table, parent } = orphan as { table: string; parent: string };
+    throw new TypeORMError(
+      `A row of "${table}" refers to a row of "${parent}" that does not exist. SQLite runs migrations without foreign ` +
+        `keys, so that a DELETE neither cascades nor fails: delete or change such rows of "${table}" in the migration`,
+    );
   }
 
   protected override async recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
@@ -225,6 +240,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await settled.catch((error: Error) => (this.rollbackFailure = error));
   }
 }
+
+const ORPHANS = 'SELECT DISTINCT "table", parent FROM pragma_foreign_key_check';
 
 const TEMPORARY =
   'All callers write through one connection, where each of them would see a temporary table: use an ordinary table, ' +
