@@ -1,4 +1,4 @@
-import { TypeORMError } from 'typeorm';
+import { type TableColumn, TypeORMError } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
@@ -44,7 +44,7 @@ function shifted(number: number, scale: number): number {
 }
 
 /** The number of digits after the decimal point, as TypeORM declares it to PostgreSQL; `undefined` without a limit. */
-function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
-  if (precision === undefined || precision === null) return undefined;
+export function scaleOf({ type, precision, scale }: ColumnMetadata | TableColumn): number | undefined {
+  if (!/^(?:decimal|dec|numeric|number)$/.test(String(type)) || typeof precision !== 'number') return undefined;
   return scale ?? 0;
 }

@@ -157,11 +157,14 @@ export const RECORDS: Habits = {
         { name: 'weight', type: 'double precision' },
         { name: 'packed', type: 'varchar' },
         { name: 'sent', type: 'varchar' },
+        { name: 'rate', type: 'decimal', precision: 5, scale: 3 },
+        { name: 'fee', type: 'double precision' },
+        { name: 'sealed', type: 'varchar' },
       ];
       await dataSource.transaction(async ({ queryRunner }) => {
         await queryRunner!.createTable(new Table({ name: 'crates', columns }));
         await queryRunner!.query(
-          `INSERT INTO crates VALUES ('heavy', 1.4, 3.00, 2.5, 'soon', '2026-01-31T01:00:00+02:00')`,
+          `INSERT INTO crates VALUES ('heavy', 1.4, 3.00, 2.5, 'soon', '2026-01-31T01:00:00+02:00', 1.235, 1.255, 'often')`,
         );
       });
       const change = (name: string, column: Partial<TableColumnOptions>) =>
@@ -172,15 +175,20 @@ export const RECORDS: Habits = {
       for (const [name, type] of Object.entries({ price: 'integer', weight: 'integer', packed: 'timestamp' })) {
         await change(name, { type }).catch(() => rejected.push(name));
       }
+      for (const name of ['rate', 'fee']) {
+        await change(name, { type: 'decimal', precision: 5, scale: 2 }).catch(() => rejected.push(name));
+      }
+      await change('sealed', { type: 'boolean' }).catch(() => rejected.push('sealed'));
+      await change('price', { type: 'decimal', precision: 5, scale: 1 });
       // SQLite has no limit for the length of a text.
       await change('label', { length: '3' }).catch(() => undefined);
       await change('pieces', { type: 'integer' });
       await change('sent', { type: 'timestamp' });
-      const right = `label = 'heavy' AND price > 1.3 AND pieces = 3 AND weight > 2.4 AND packed = 'soon'`;
+      const right = `label = 'heavy' AND price > 1.3 AND pieces = 3 AND weight > 2.4 AND packed = 'soon' AND rate > 1.234`;
       const rows = await dataSource.sql`SELECT 1 AS one FROM crates WHERE sent = ${new Date('2026-01-30T23:00:00Z')}`;
       return [rejected, rows, (await dataSource.query<object[]>(`SELECT label FROM crates WHERE ${right}`)).length];
     },
-    [['price', 'weight', 'packed'], [{ one: 1 }], 1],
+    [['price', 'weight', 'packed', 'rate', 'fee', 'sealed'], [{ one: 1 }], 1],
   ],
   'dropColumn() drops the CHECKs that name the column, and keeps the others': [
     async ({ dataSource }) => {

@@ -5,6 +5,7 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
+import { scaleOf } from '../decimals.js';
 import { UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import type { PostgresClient } from './connections/postgres-client.js';
@@ -115,7 +116,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       const alter = `ALTER COLUMN ${this.driver.escape(old.name)}`;
       const convert = (column: TableColumn, dropsDefault: string, setsDefault: string): Query => {
         const from = (column === old ? changed : old).type;
-        const using = conversion(this.driver.escape(old.name), from, column.type);
+        const using = conversion(this.driver.escape(old.name), from, column);
         const change = `${alter} TYPE ${this.driver.createFullType(column)} USING ${using}`;
         return new Query(`ALTER TABLE ${this.escapePath(known)} ${dropsDefault}${change}${setsDefault}`);
       };
@@ -123,7 +124,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       const [drop, restore] =
         old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
       await this.executeQueries(convert(changed, drop, ''), convert(old, '', restore));
-      Object.assign(old, { type: changed.type, length: changed.length, default: undefined });
+      const { type, length, precision, scale } = changed;
+      Object.assign(old, { type, length, precision, scale, default: undefined });
     }
     return super.changeColumn(known, old ?? oldColumn, changed);
   }
@@ -181,19 +183,27 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
   const isPlain = [old, changed].every(
     ({ type, isArray, asExpression }) => type !== 'enum' && !isArray && !asExpression,
   );
-  return isPlain && (old.type !== changed.type || old.length !== changed.length);
+  const isOther = old.type !== changed.type || old.length !== changed.length;
+  return isPlain && (isOther || scaleOf(old) !== scaleOf(changed));
 }
 
 /**
  * Days and instants are those of UTC, whatever the time zone of the session. A cast to a type with a length would cut off
- * texts, and a cast to an integer would round.
+ * texts, and a cast to an integer or to fewer digits would round.
  */
-function conversion(column: string, from: string, to: string): string {
+function conversion(column: string, from: string, target: TableColumn): string {
+  const { type: to } = target;
   const [fromInstant, toInstant] = [from, to].map((type) => / with time zone$/i.test(type));
   if (from === 'date' && toInstant) return `${column}::timestamp AT TIME ZONE 'UTC'`;
   if (fromInstant && to === 'date') return `(${column} AT TIME ZONE 'UTC')::date`;
   if (/^(bigint|smallint)$/.test(to) && /^(numeric|decimal|double precision|real)$/.test(from)) {
     return `CASE WHEN ${column} = trunc(${column}) THEN ${column}::${to} ELSE ${column}::text::${to} END`;
+  }
+  const scale = scaleOf(target);
+  if (scale !== undefined) {
+    const number = `${column}::numeric`;
+    const failure = `(${column}::text || ' has more than ${scale} digits after the point')::numeric`;
+    return `CASE WHEN ${number} = round(${number}, ${scale}) THEN ${number} ELSE ${failure} END`;
   }
   return `${column}::${to === 'character' ? 'bpchar' : to}`;
 }

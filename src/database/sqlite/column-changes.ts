@@ -1,5 +1,6 @@
 import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
+import { scaleOf } from '../decimals.js';
 
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
 
@@ -8,6 +9,7 @@ const WHOLE = `('integer')`;
 const NUMBER = `('integer', 'real')`;
 const STORED: Readonly<Record<string, string>> = {
   ...{ integer: WHOLE, int: WHOLE, bigint: WHOLE, smallint: WHOLE },
+  boolean: WHOLE,
   ...{ decimal: NUMBER, numeric: NUMBER, 'double precision': NUMBER },
 };
 
@@ -41,12 +43,22 @@ export function dropChecks(changed: Table, table: Table): void {
   changed.checks = changed.checks.filter(({ expression = '' }) => !dropped.some((name) => expression.includes(name)));
 }
 
+interface ChangedType {
+  readonly column: string;
+  readonly before: string;
+  readonly after: string;
+  /** The number of digits after the decimal point, if it has a limit. */
+  readonly scale?: number;
+}
+
 /** Columns whose type a rebuild changes. TypeORM copies their values as they are. */
-function* changedTypes(changed: Table, table: Table): Generator<{ column: string; before: string; after: string }> {
+function* changedTypes(changed: Table, table: Table): Generator<ChangedType> {
   if (changed.columns.length !== table.columns.length) return;
-  for (const [position, { name, type }] of changed.columns.entries()) {
-    const [before, after] = [table.columns[position]!.type, type].map(typeOnSqlite) as [string, string];
-    if (before !== after) yield { column: `"${name}"`, before, after };
+  for (const [position, column] of changed.columns.entries()) {
+    const old = table.columns[position]!;
+    const [before, after] = [old.type, column.type].map(typeOnSqlite) as [string, string];
+    const scale = scaleOf(column);
+    if (before !== after || scale !== scaleOf(old)) yield { column: `"${column.name}"`, before, after, scale };
   }
 }
 
@@ -66,12 +78,14 @@ const dateSql = (type: string, column: string): string => `strftime('${FORMATS[t
 
 /** Statements that select values which a changed column must not have: SQLite stores any value in any column. */
 export function misfits(changed: Table, table: Table): { readonly sql: string; readonly message: string }[] {
-  return [...changedTypes(changed, table)].flatMap(({ column, after }) => {
+  return [...changedTypes(changed, table)].flatMap(({ column, after, scale }) => {
     const isDate = FORMATS[after] !== undefined;
     if (!isDate && STORED[after] === undefined) return [];
-    const fits = isDate ? `${column} = ${dateSql(after, column)}` : `typeof(${column}) IN ${STORED[after]}`;
+    const ofType = isDate ? `${column} = ${dateSql(after, column)}` : `typeof(${column}) IN ${STORED[after]}`;
+    const fits = scale === undefined ? ofType : `${ofType} AND ${column} = round(${column}, ${scale})`;
+    const kind = scale === undefined ? after : `${after} with ${scale} digits after the point`;
     const sql = `SELECT ${column} AS value FROM "${changed.name}" WHERE ${column} IS NOT NULL AND (${fits}) IS NOT 1 LIMIT 1`;
-    return [{ sql, message: `of ${column} in "${changed.name}" is no ${after}; change such rows before the column` }];
+    return [{ sql, message: `of ${column} in "${changed.name}" is no ${kind}; change such rows before the column` }];
   });
 }
 
