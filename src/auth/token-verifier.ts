@@ -5,14 +5,11 @@ import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError, unauthenticated } from './auth-errors.js';
-import type { Principal } from './principal.js';
+import { LONGEST_NAME, type Principal } from './principal.js';
 import { CLOCK_SKEW, RevokedTokens } from './revoked-tokens.js';
 import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
 
 const MALFORMED = 'The token is not a well-formed JWT: three parts in base64url without padding';
-
-/** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
-const LONGEST_NAME = 1024;
 
 /** Header parameters that no token may have: extensions, and keys that the token brings itself (RFC 7515 section 4.1). */
 const FORBIDDEN_PARAMETERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const;

@@ -12,7 +12,10 @@ export interface RevokeOptions {
 
 export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise<void> {
   const value = jti ?? sub;
-  if (!value || (jti !== undefined && sub !== undefined)) throw new UsageError('give either --jti or --sub, not empty');
+  // An empty issuer would mean all issuers.
+  if (!value || (jti !== undefined && sub !== undefined) || issuer === '') {
+    throw new UsageError('give either --jti or --sub; no option may be empty');
+  }
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);

@@ -1,4 +1,5 @@
 import { JwtService } from '@nestjs/jwt';
+import { LONGEST_NAME } from '../auth/principal.js';
 import { signingOptions, signsTokens } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
@@ -12,7 +13,9 @@ export interface TokenOptions {
 }
 
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
-  if (sub === '') throw new UsageError('--sub is empty');
+  if (sub === '' || sub.length > LONGEST_NAME) {
+    throw new UsageError(`--sub must have 1 to ${LONGEST_NAME} characters, or the service rejects the token`);
+  }
   const config = loadConfigFromProcess(SETTINGS);
   if (!signsTokens(config)) {
     const cause = config.jwt.publicKeys === undefined ? 'JWT_SECRET is not set' : 'JWT_PUBLIC_KEY is set';

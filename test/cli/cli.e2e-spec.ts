@@ -96,6 +96,14 @@ describe('the command line', () => {
     expect(printed).toEqual({ code: 2, stdout: '', stderr });
   });
 
+  it.each(['', 'a'.repeat(1025)])(
+    'prints no token for a subject that the service would reject: "%.5s"',
+    async (sub) => {
+      const stderr = expect.stringContaining('--sub must have 1 to 1024 characters');
+      expect(await run(folder, ['token', '--sub', sub])).toEqual({ code: 2, stdout: '', stderr });
+    },
+  );
+
   describe('doctor', () => {
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
 

@@ -216,6 +216,19 @@ export const RECORDS: Habits = {
       }),
     [{ count: 2 }],
   ],
+  'createTable() with the default now() stores the current instant': [
+    async ({ dataSource }) => {
+      const began = Date.now() - 5;
+      return dataSource.transaction(async ({ queryRunner }) => {
+        const runner = queryRunner!;
+        const rung = { name: 'rung', type: 'timestamp', default: 'now()' };
+        await runner.createTable(new Table({ name: 'bells', columns: [{ name: 'id', type: 'integer' }, rung] }));
+        await runner.query('INSERT INTO bells (id) VALUES (1)');
+        return runner.sql`SELECT count(*) AS count FROM bells WHERE rung BETWEEN ${new Date(began)} AND ${new Date()}`;
+      });
+    },
+    [{ count: 1 }],
+  ],
   'addColumn() and changeColumn() make the columns of the entities': [
     async ({ dataSource }) => {
       await dataSource.transaction(async ({ queryRunner: runner }) => {

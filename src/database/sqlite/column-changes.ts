@@ -2,6 +2,9 @@ import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { scaleOf } from '../decimals.js';
 
+/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
+export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
+
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
 
 /** Storage classes (https://sqlite.org/datatype3.html) of numbers by the type of their column. */
@@ -92,9 +95,13 @@ export function misfits(changed: Table, table: Table): { readonly sql: string; r
 /** An instant of RFC 3339 as the default of a column; without an offset, it is in UTC. */
 const INSTANT = /^'([0-9-]{10}T[0-9:.]+)(Z|[+-][0-9:]{5})?'$/;
 
+/** The default `now()` of PostgreSQL, which SQLite does not have. */
+export const IS_NOW = /^now\(\)$/i;
+
 /** A default of a migration for both engines as SQLite stores it. */
 export function storedDefault({ type, default: value }: TableColumn): unknown {
   if (typeof value === 'boolean') return Number(value);
+  if (IS_NOW.test(String(value))) return NOW;
   const [, time, offset = 'Z'] = (typeOnSqlite(type) === 'datetime' && INSTANT.exec(String(value))) || [];
   if (time === undefined) return value;
   return `'${new Date(time + offset).toISOString().replace('T', ' ').replace('Z', '')}'`;

@@ -10,7 +10,7 @@ import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { SqliteDriver } from './sqlite-driver.js';
-import { NOW } from './sqlite-query-runner.js';
+import { NOW } from './column-changes.js';
 import type { WriterLimits } from './writing/writer.js';
 
 export function createSqliteDataSource(

@@ -28,7 +28,8 @@ import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
-import { NOW, type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
+import { IS_NOW, NOW } from './column-changes.js';
+import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
@@ -97,6 +98,12 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
     return super.prepareHydratedValue(isDecimal(column) ? hydratedDecimal(value, column) : value, column);
+  }
+
+  /** The default as the table has it. */
+  override normalizeDefault(column: ColumnMetadata): string | undefined {
+    const value = super.normalizeDefault(column);
+    return IS_NOW.test(value ?? '') ? NOW : value;
   }
 
   /** @throws {DatabaseStartError} with the file and the reason */

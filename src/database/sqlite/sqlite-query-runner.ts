@@ -9,7 +9,15 @@ import {
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import { dateConversions, dropChecks, misfits, renameInPlace, storedDefault, typeOnSqlite } from './column-changes.js';
+import {
+  dateConversions,
+  dropChecks,
+  misfits,
+  NOW,
+  renameInPlace,
+  storedDefault,
+  typeOnSqlite,
+} from './column-changes.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -23,9 +31,6 @@ export interface SqliteConnections extends BetterSqlite3Driver {
   readonly writer: Writer;
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
-
-/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
-export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
 /** The session of one caller. A transaction waits for the slot of the writer; a single statement is one by itself. */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
