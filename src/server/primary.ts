@@ -88,8 +88,11 @@ class Primary {
     // A signal ends a worker that has not served yet.
     if (this.shutdown.hasBegun && worker.hasServed && exitCode !== 0) this.shutdown.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
-    this.management.crashes.inc();
-    this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`})`);
+    // A terminal sends SIGINT to all processes. A worker that starts may end before this process has handled its own.
+    if (worker.hasServed || signalCode !== 'SIGINT') {
+      this.management.crashes.inc();
+      this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`})`);
+    }
     this.failures = worker.hasServed ? 0 : this.failures + 1;
     this.restart ??= setTimeout(() => this.forkMissing(), Math.min(PAUSE * 2 ** this.failures, LONGEST_PAUSE));
   }
