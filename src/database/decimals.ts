@@ -4,6 +4,10 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;
 
+const TYPES = new Set<unknown>(['decimal', 'dec', 'numeric', 'number']);
+
+export const isDecimal = ({ type }: Pick<ColumnMetadata | TableColumn, 'type'>): boolean => TYPES.has(type);
+
 /** A decimal in the notation of PostgreSQL. */
 const NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*$/i;
 
@@ -44,7 +48,7 @@ function shifted(number: number, scale: number): number {
 }
 
 /** The number of digits after the decimal point, as TypeORM declares it to PostgreSQL; `undefined` without a limit. */
-export function scaleOf({ type, precision, scale }: ColumnMetadata | TableColumn): number | undefined {
-  if (!/^(?:decimal|dec|numeric|number)$/.test(String(type)) || typeof precision !== 'number') return undefined;
-  return scale ?? 0;
+export function scaleOf(column: ColumnMetadata | TableColumn): number | undefined {
+  const { precision, scale } = column;
+  return isDecimal(column) && typeof precision === 'number' ? (scale ?? 0) : undefined;
 }

@@ -22,7 +22,7 @@ import {
 } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
-import { hydratedDecimal, storedDecimal } from '../decimals.js';
+import { hydratedDecimal, isDecimal, storedDecimal } from '../decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
@@ -186,10 +186,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return new SqliteQueryRunner(this, mode);
   }
 }
-
-const DECIMAL_TYPES = new Set<unknown>(['decimal', 'dec', 'numeric', 'number']);
-
-const isDecimal = ({ type }: ColumnMetadata): boolean => DECIMAL_TYPES.has(type);
 
 function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;
