@@ -7,6 +7,7 @@ import {
   type SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
+import { isAutoIncrement } from './generated-keys.js';
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
@@ -36,6 +37,14 @@ export abstract class GuardedDataSource extends DataSource {
     if (alias === undefined) return new this.QueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
     return new this.QueryBuilder<Entity>(this, queryRunner).select(alias).from(target as EntityTarget<Entity>, alias);
+  }
+
+  /** Makes generated keys of `bigint` numbers: TypeORM would make them strings, and `save` would not find their rows. */
+  protected override async buildMetadatas(): Promise<void> {
+    await super.buildMetadatas();
+    const columns = this.entityMetadatas.flatMap((metadata) => metadata.columns);
+    // Another name of the same type.
+    for (const column of columns) if (isAutoIncrement(column) && column.type === 'bigint') column.type = 'int8';
   }
 
   override runMigrations(options?: MigrationOptions): Promise<Migration[]> {

@@ -27,13 +27,13 @@ export class Shelf {
 
 @Entity('items')
 export class Item {
-  @PrimaryGeneratedColumn()
+  @PrimaryGeneratedColumn('increment', { type: 'bigint' })
   id!: number;
 
   @Column('varchar', { unique: true })
   name!: string;
 
-  @Column('decimal', { precision: 10, scale: 2, default: 0 })
+  @Column('decimal', { precision: 10, scale: 2, default: '0.00' })
   price!: string;
 
   @Column('decimal', { precision: 6, nullable: true })
@@ -42,7 +42,7 @@ export class Item {
   @Column('bigint', { nullable: true })
   big!: number | string | null;
 
-  @Column('boolean', { default: false })
+  @Column('boolean', { default: 'false' })
   sold!: boolean;
 
   @Column('simple-json', { nullable: true })

@@ -216,6 +216,22 @@ export const RECORDS: Habits = {
       }),
     [{ count: 2 }],
   ],
+  'createTable() takes a generated key of any integer type, and the simple types of entities': [
+    async ({ dataSource }) =>
+      dataSource.transaction(async ({ queryRunner }) => {
+        const runner = queryRunner!;
+        const parts = ['simple-json', 'simple-array'].map((type) => ({ name: type.slice(7), type, default: "'[]'" }));
+        const key = { name: 'id', isPrimary: true, isGenerated: true, generationStrategy: 'increment' } as const;
+        const ids: unknown[] = [];
+        for (const type of ['int', 'int4', 'integer', 'bigint', 'smallint']) {
+          await runner.createTable(new Table({ name: `drums_${type}`, columns: [{ ...key, type }, ...parts] }));
+          await runner.query(`INSERT INTO drums_${type} ("array") VALUES ('a,b')`);
+          ids.push(...(await runner.query(`SELECT id FROM drums_${type}`)));
+        }
+        return ids;
+      }),
+    Array(5).fill({ id: 1 }),
+  ],
   'createTable() with the default now() stores the current instant': [
     async ({ dataSource }) => {
       const began = Date.now() - 5;

@@ -51,6 +51,13 @@ export const TYPES: Habits = {
     },
     ['1.01', '-2.68'],
   ],
+  'a default that an entity gives as a text has the type of its column': [
+    async ({ items, name }) => {
+      const { price, sold } = await stored(items, { name });
+      return [price, sold];
+    },
+    ['0.00', false],
+  ],
   'a decimal without a scale is rounded to a whole number': [
     async ({ items, name }) => (await stored(items, { name, pieces: '2.5' })).pieces,
     '3',

@@ -40,6 +40,14 @@ const STATEMENT_GRACE = 1000;
 /** Milliseconds that a check waits for its response. */
 const CHECK_TIMEOUT = 2000;
 
+const FRACTION = /^'(\d+\.\d+)'$/;
+
+/** Defaults that PostgreSQL reports without quotes, by the type of their column. */
+const UNQUOTED: Readonly<Record<string, RegExp>> = {
+  ...{ numeric: FRACTION, 'double precision': FRACTION, real: FRACTION },
+  boolean: /^'(true|false)'$/,
+};
+
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
@@ -82,11 +90,11 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     super(dataSource);
   }
 
-  /** The default as PostgreSQL reports it: a fraction has no quotes. TypeORM compares the two as text. */
+  /** The default as PostgreSQL reports it, because TypeORM compares the two as text. */
   override normalizeDefault(column: ColumnMetadata): string | undefined {
-    const { default: value } = column;
-    const isFraction = typeof value === 'number' && value > 0 && !Number.isInteger(value);
-    return isFraction ? String(value) : super.normalizeDefault(column);
+    const value = super.normalizeDefault(column);
+    const quoted = UNQUOTED[this.normalizeType(column)];
+    return quoted === undefined ? value : value?.replace(quoted, '$1');
   }
 
   /** @throws {DatabaseStartError} with the server and the reason */

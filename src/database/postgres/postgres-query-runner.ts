@@ -7,6 +7,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { scaleOf } from '../decimals.js';
 import { UnsafeIntegerError } from '../errors.js';
+import { isAutoIncrement } from '../generated-keys.js';
 import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { isConflict, outcomeUnknown, translatePostgresError } from './postgres-errors.js';
@@ -217,6 +218,7 @@ const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
  */
 export function portable(type: string): string {
   if (/^(integer|int|int4)$/.test(type)) return 'bigint';
+  if (/^simple-(json|array)$/.test(type)) return 'text';
   return /^(datetime|timestamp|timestamp without time zone)$/.test(type) ? 'timestamp with time zone' : type;
 }
 
@@ -224,6 +226,6 @@ export function portable(type: string): string {
 function portableColumn(column: TableColumn): TableColumn {
   const copy = column.clone();
   copy.type = portable(column.type);
-  if (copy.isGenerated && copy.generationStrategy === 'increment') copy.generationStrategy = 'identity';
+  if (isAutoIncrement(copy)) copy.generationStrategy = 'identity';
   return copy;
 }

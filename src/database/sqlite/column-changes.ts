@@ -96,13 +96,16 @@ export function misfits(changed: Table, table: Table): { readonly sql: string; r
 const INSTANT = /^'([0-9-]{10}T[0-9:.]+)(Z|[+-][0-9:]{5})?'$/;
 
 /** The default `now()` of PostgreSQL, which SQLite does not have. */
-export const IS_NOW = /^now\(\)$/i;
+const IS_NOW = /^now\(\)$/i;
 
-/** A default of a migration for both engines as SQLite stores it. */
-export function storedDefault({ type, default: value }: TableColumn): unknown {
-  if (typeof value === 'boolean') return Number(value);
-  if (IS_NOW.test(String(value))) return NOW;
-  const [, time, offset = 'Z'] = (typeOnSqlite(type) === 'datetime' && INSTANT.exec(String(value))) || [];
+const BOOLEAN = /^'?(true|false)'?$/i;
+
+/** A default of an entity, or of a migration for both engines, as SQLite stores it. */
+export function storedDefault({ type, default: value }: Pick<TableColumn, 'type' | 'default'>): unknown {
+  const text = String(value);
+  if (type === 'boolean' && BOOLEAN.test(text)) return /true/i.test(text) ? '1' : '0';
+  if (IS_NOW.test(text)) return NOW;
+  const [, time, offset = 'Z'] = (typeOnSqlite(type) === 'datetime' && INSTANT.exec(text)) || [];
   if (time === undefined) return value;
   return `'${new Date(time + offset).toISOString().replace('T', ' ').replace('Z', '')}'`;
 }

@@ -22,13 +22,14 @@ import {
 } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
+import { isAutoIncrement } from '../generated-keys.js';
 import { hydratedDecimal, isDecimal, storedDecimal } from '../decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
-import { IS_NOW, NOW } from './column-changes.js';
+import { NOW, storedDefault } from './column-changes.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
@@ -100,10 +101,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return super.prepareHydratedValue(isDecimal(column) ? hydratedDecimal(value, column) : value, column);
   }
 
+  /** The type as the table has it. */
+  override normalizeType(column: Partial<ColumnMetadata>): string {
+    return isAutoIncrement(column) ? 'integer' : super.normalizeType(column);
+  }
+
   /** The default as the table has it. */
   override normalizeDefault(column: ColumnMetadata): string | undefined {
     const value = super.normalizeDefault(column);
-    return IS_NOW.test(value ?? '') ? NOW : value;
+    return storedDefault({ type: this.normalizeType(column), default: value }) as typeof value;
   }
 
   /** @throws {DatabaseStartError} with the file and the reason */

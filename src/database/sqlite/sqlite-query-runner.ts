@@ -18,6 +18,7 @@ import {
   storedDefault,
   typeOnSqlite,
 } from './column-changes.js';
+import { isAutoIncrement } from '../generated-keys.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -136,7 +137,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Translates the type and the default of a column, which a migration names for both engines, to those of SQLite. */
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
-    copy.type = this.driver.normalizeType({ type: typeOnSqlite(column.type) as ColumnType });
+    const type = typeOnSqlite(column.type) as ColumnType;
+    // AUTOINCREMENT allows no other type (https://sqlite.org/autoinc.html).
+    copy.type = isAutoIncrement(column) ? 'integer' : this.driver.normalizeType({ type });
     copy.default = storedDefault(column);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }
