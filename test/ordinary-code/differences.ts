@@ -165,6 +165,21 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: [0, 0],
   },
   {
+    what: 'a day compared with a Date',
+    habit: async (samples) => {
+      await samples.insert({ day: '2026-01-31' });
+      return samples.countBy({ day: new Date(2026, 0, 31) });
+    },
+    sqlite: 0,
+    postgres: 1,
+  },
+  {
+    what: 'an empty list of parameters in IN (:...ids)',
+    habit: async (samples) => samples.createQueryBuilder('sample').where('id IN (:...ids)', { ids: [] }).getCount(),
+    sqlite: 0,
+    postgres: REJECTED,
+  },
+  {
     what: 'the result of a raw UPDATE',
     habit: (_samples, dataSource) => dataSource.query('UPDATE samples SET small = 1'),
     sqlite: expect.any(Number),
