@@ -309,6 +309,18 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       expect((await client.request('POST', `${path}/cancel`, { headers: keyed() })).status).toBe(404);
     });
 
+    it('takes Content-Length: 0 and an empty body in chunks for the same request', async () => {
+      const path = `${(await outing()).headers.get('location')!}/cancel`;
+      const headers = keyed();
+      const first = await client.request('POST', path, { headers });
+      const http = new HttpClient(service.url);
+      const fields = { ...jsonFields(await token({ scope: SCOPE }), false), ...headers };
+      const repeated = await http.send('POST', path, { ...fields, 'transfer-encoding': 'chunked' });
+      http.close();
+      expect([first.status, repeated.status]).toEqual([200, 200]);
+      expect(repeated.headers.get('idempotency-replayed')).toBe('true');
+    });
+
     it('stores no 412, and is separate for each record', async () => {
       const paths = [await outing(), await outing()].map(({ headers }) => headers.get('location')!);
       const headers = keyed();

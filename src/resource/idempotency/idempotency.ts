@@ -40,8 +40,9 @@ export class IdempotencyKey {
   ) {
     const { pathname, search } = targetOf(request);
     this.id = sha256(JSON.stringify([subjectOf(request), pathname, key]));
+    const { 'content-length': length = '0' } = request.headers;
     // A body that the handler reads as a stream has no content here; its length stands for it.
-    const content = request.receivedBody?.content ?? request.headers['content-length'];
+    const content = request.receivedBody?.content ?? (Number(length) > 0 ? length : '');
     this.fingerprint = sha256(JSON.stringify(search.slice(1)), content);
   }
 }
