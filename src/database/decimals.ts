@@ -1,5 +1,6 @@
-import { type TableColumn, TypeORMError } from 'typeorm';
+import type { TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { UnstorableValueError } from './errors.js';
 
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;
@@ -21,17 +22,18 @@ export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown
 /**
  * Rounds a decimal half away from zero to the scale of its column, as PostgreSQL does
  * (https://www.postgresql.org/docs/current/datatype-numeric.html); returns other values unchanged.
- * @throws {TypeORMError} for a value that is no decimal, or has more digits than its column or SQLite keeps
+ * @throws {UnstorableValueError} for a value that is no decimal, or has more digits than its column or SQLite keeps
  */
 export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const { precision, propertyPath } = column;
-  if (!NOTATION.test(String(value))) throw new TypeORMError(`${value} for ${propertyPath} is no decimal`);
+  const wrong = (message: string): Error => new UnstorableValueError(message, value, propertyPath);
+  if (!NOTATION.test(String(value))) throw wrong(`${value} for ${propertyPath} is no decimal`);
   const scale = scaleOf(column);
   const most = Math.min(precision ?? DIGITS, DIGITS);
   const unscaled = scale === undefined ? Number(digitsOf(value)) : shifted(Math.abs(Number(value)), scale);
   if (!(unscaled < 10 ** most)) {
-    throw new TypeORMError(`The decimal ${value} for ${propertyPath} has more than ${most} digits`);
+    throw wrong(`The decimal ${value} for ${propertyPath} has more than ${most} digits`);
   }
   return scale === undefined ? value : Math.sign(Number(value)) * Number(`${unscaled}e-${scale}`);
 }

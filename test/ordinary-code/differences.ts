@@ -165,6 +165,12 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: [0, 0],
   },
   {
+    what: 'an array as a parameter of raw SQL',
+    habit: async (_samples, dataSource) => dataSource.sql`SELECT CAST(${[1, 2]} AS text) AS list`,
+    sqlite: expect.objectContaining({ message: expect.stringContaining('SQLite takes no array as a parameter') }),
+    postgres: [{ list: '{"1","2"}' }],
+  },
+  {
     what: 'a day compared with a Date',
     habit: async (samples) => {
       await samples.insert({ day: '2026-01-31' });

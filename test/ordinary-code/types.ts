@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MoreThan, type Repository, TypeORMError } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
+import { constraintViolation } from '../../src/database/constraint-violation.js';
 import { committed, openSnapshot, transaction } from '../../src/database/engine.js';
 import { count, type Habit, type Habits, type Item, stored } from './habits.js';
 
@@ -160,6 +161,39 @@ export const TYPES: Habits = {
       return [text === `${name} \ufffd`, (await items.findOneBy({ name: cut }))?.id === id];
     },
     [true, true],
+  ],
+  'a boolean given as a text or a number is that of PostgreSQL': [
+    async ({ items, name }) => {
+      const given = ['true', 'f', 1, 0, ' on '] as unknown[] as boolean[];
+      const each = given.map((sold, index) => stored(items, { name: `${name} ${index}`, sold }));
+      return (await Promise.all(each)).map(({ sold }) => sold);
+    },
+    [true, false, true, false, true],
+  ],
+  ...Object.fromEntries(
+    Object.entries<object>({
+      'a text that is no boolean': { sold: 'sold' },
+      'a text that is no instant': { created: 'today' },
+      'milliseconds as an instant': { created: 1.7e12 },
+      'NaN as a number': { big: NaN },
+    }).map(([what, values]): [string, [Habit, unknown]] => [
+      `${what} is an error of the value`,
+      [
+        ({ items, name, dataSource }) =>
+          items.insert({ name, ...values }).catch((error: unknown) => {
+            return constraintViolation(error, dataSource.entityMetadatas)?.kind;
+          }),
+        'value',
+      ],
+    ]),
+  ),
+  'an object as a parameter of raw SQL is JSON': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name });
+      await dataSource.sql`UPDATE items SET extra = ${{ a: [1] }} WHERE name = ${name}`;
+      return (await items.findOneByOrFail({ name })).extra;
+    },
+    { a: [1] },
   ],
   'a Date keeps its milliseconds': [
     async ({ items, name }) =>

@@ -3,7 +3,7 @@ import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
-import { UnsafeIntegerError } from '../errors.js';
+import { UnsafeIntegerError, UnstorableValueError } from '../errors.js';
 
 export type Row = Record<string, unknown>;
 
@@ -125,23 +125,30 @@ export class SqliteConnection {
 }
 
 /**
- * The value as PostgreSQL stores it: better-sqlite3 takes no dates and booleans, and version 12 writes a lone
+ * The value as PostgreSQL stores it: better-sqlite3 takes no dates, booleans and objects, and version 12 writes a lone
  * surrogate, such as that of a text cut inside an emoji, as bytes that are no UTF-8.
  */
 function bindable(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
-  if (value instanceof Date) {
-    rejectUnstorable(value);
-    return value.toISOString().replace('T', ' ').slice(0, -1);
-  }
-  return typeof value === 'boolean' ? Number(value) : value;
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  if (Array.isArray(value)) throw new TypeORMError(ARRAY);
+  if (!(value instanceof Date)) return JSON.stringify(value);
+  rejectUnstorable(value);
+  return value.toISOString().replace('T', ' ').slice(0, -1);
 }
 
-/** @throws {TypeORMError} for a year below 0 or above 9999, because the stored text has four digits for it */
+const ARRAY =
+  'SQLite takes no array as a parameter: write one ? for each of its values, or give JSON.stringify(...) of it';
+
+/** @throws {UnstorableValueError} for a year below 0 or above 9999, because the stored text has four digits for it */
 export function rejectUnstorable(date: Date): void {
   const year = date.getUTCFullYear();
   if (year >= 0 && year <= 9999) return;
-  throw new TypeORMError(`SQLite cannot store the date ${String(date)}: its year must be from 0 to 9999`);
+  throw new UnstorableValueError(
+    `SQLite cannot store the date ${String(date)}: its year must be from 0 to 9999`,
+    String(date),
+  );
 }
 
 /** Milliseconds to wait after this many attempts that met the lock of another process. */

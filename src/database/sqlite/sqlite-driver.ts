@@ -30,6 +30,7 @@ import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { NOW, storedDefault } from './column-changes.js';
+import { acceptedValue } from './column-values.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
@@ -86,9 +87,12 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    // A transformer may store the date as another value, and a time of day has no year.
-    if (value instanceof Date && column.transformer === undefined && column.type !== 'time') rejectUnstorable(value);
-    const prepared: unknown = super.preparePersistentValue(value, column);
+    // A transformer may make another value of it.
+    const isOwn = column.transformer === undefined && value != null;
+    // A time of day has no year.
+    if (value instanceof Date && isOwn && column.type !== 'time') rejectUnstorable(value);
+    const accepted = isOwn ? acceptedValue(value, column, this.normalizeType(column)) : value;
+    const prepared: unknown = super.preparePersistentValue(accepted, column);
     return isDecimal(column) ? storedDecimal(prepared, column) : prepared;
   }
 

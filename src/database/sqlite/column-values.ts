@@ -1,0 +1,25 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { UnstorableValueError } from '../errors.js';
+
+/** The words of PostgreSQL (https://www.postgresql.org/docs/current/datatype-boolean.html). */
+const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/i];
+
+/**
+ * The value for TypeORM, which would store any text or number of a boolean as false, and an instant that is none.
+ * @param type of the column on SQLite
+ * @throws {UnstorableValueError} for a boolean, an instant or a number that PostgreSQL rejects
+ */
+export function acceptedValue(value: unknown, { propertyPath }: ColumnMetadata, type: string): unknown {
+  const wrong = (kind: string): Error =>
+    new UnstorableValueError(`${JSON.stringify(value)} for ${propertyPath} is no ${kind}`, value, propertyPath);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
+  if (type === 'boolean' && typeof value !== 'boolean') {
+    const index = BOOLEANS.findIndex((words) => words.test(String(value)));
+    if (index < 0) throw wrong('boolean');
+    return index === 1;
+  }
+  if (type === 'datetime' && !(value instanceof Date)) {
+    if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) throw wrong('instant: use a Date');
+  }
+  return value;
+}
