@@ -62,8 +62,8 @@ describe('writes that wait together', () => {
     });
     expect(seen).toEqual(attempts.map((name) => (name === 'taken' ? 'rejected' : 'fulfilled')));
     expect(await names()).toEqual(['taken', ...attempts.filter((name) => name !== 'taken')].sort());
-    // On an idle machine there are two or three.
-    expect(commits).toBeLessThan(10);
+    // Two or three on an idle machine, 40 if each had its own.
+    expect(commits).toBeLessThan(20);
   });
 
   it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
