@@ -76,7 +76,7 @@ const guard = (table: string, events: string, each: string): string =>
   `CREATE TRIGGER ${table}_guard_${each} BEFORE ${events} ON ${table} FOR EACH ${each} EXECUTE FUNCTION audit_guard()`;
 
 const POSTGRES = [
-  `CREATE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
+  `CREATE OR REPLACE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     IF pg_trigger_depth() > 1 OR NEW.operation = 'prune' THEN

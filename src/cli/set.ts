@@ -25,7 +25,14 @@ export async function setSettings(assignments: readonly string[], { list = false
   const assigned = unset.find((name) => name.includes('='));
   if (assigned !== undefined) throw new UsageError(`--unset takes names: put ${assigned} before it`);
   const config = loadConfigFromProcess(SETTINGS);
-  const changes = assignments.map((assignment) => parsed(config, assignment));
+  const changes = assignments.map(parsed);
+  checkAll(
+    changes.map(
+      ([name, value]) =>
+        () =>
+          parseSetting(config.liveSetting(name), () => value),
+    ),
+  );
   const names = [...changes.map(([name]) => name), ...unset];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`${twice} is given twice: name each setting once`);
@@ -34,7 +41,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (list) return print(config, stored);
   // A stored name may come from another version. It is unknown here, but can be unset.
   const isStored = (name: string): boolean => stored.some((row) => row.name === name);
-  for (const name of unset.filter((each) => !isStored(each))) checked(() => config.liveSetting(name));
+  checkAll(unset.filter((each) => !isStored(each)).map((name) => () => config.liveSetting(name)));
   const removed = unset.map((name) => [name, undefined] as const);
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
@@ -42,21 +49,24 @@ export async function setSettings(assignments: readonly string[], { list = false
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
 }
 
-/** Parses `NAME=VALUE`. It rejects a name that cannot be set, and a value that the start would reject. */
-function parsed(config: Config, assignment: string): readonly [name: string, value: string] {
+function parsed(assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
   if (value === '') throw new UsageError(`${name} has no value: give one, or --unset ${name}`);
-  checked(() => parseSetting(config.liveSetting(name), () => value));
   return [name, value];
 }
 
-function checked(check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\nNothing was changed.`);
-  }
+/** @throws {UsageError} with the messages of all checks that fail */
+function checkAll(checks: readonly (() => unknown)[]): void {
+  const problems = checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
+  if (problems.length > 0) throw new UsageError([...problems, 'Nothing was changed.'].join('\n'));
 }
 
 /** The user and the machine of this command, for the log. On PostgreSQL it is the user of the database. */

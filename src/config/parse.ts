@@ -57,7 +57,9 @@ export const databaseUrl: Parse<DatabaseUrl> = (value) => {
     throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
   // better-sqlite3 would open the file without the white space, such as the CR of a Windows line end.
   if (path !== path.trim() || path === ':memory:' || path.startsWith('//') || path.endsWith('/')) {
-    throw new Error('must name a file on this machine, without white space around its path');
+    throw new Error(
+      'must name a file on this machine, such as sqlite:./data/service.sqlite, without white space around its path',
+    );
   }
   return { engine: 'sqlite', path };
 };

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ERROR_CODE } from '../http/errors/api-error.js';
 import { REQUEST_ID_EXAMPLE } from './header-fields.js';
 
 /** An error in one property of the body, or in one parameter of the query or the path. */
@@ -36,7 +37,7 @@ export class ErrorDto {
 
   @ApiProperty({
     description: 'What is wrong, for a program; codes do not change',
-    pattern: '^[A-Z_]+$',
+    pattern: ERROR_CODE.source,
     example: 'REQUEST_HEADER_FIELDS_TOO_LARGE',
   })
   errorCode!: string;

@@ -15,6 +15,10 @@ try {
   setFlagsFromString('--semi-space-growth-factor=2');
   await start(config);
 } catch (error) {
+  if ((error as NodeJS.ErrnoException).code === 'EMFILE') {
+    console.error('The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.');
+    process.exit(1);
+  }
   const { explainStartError } = await import('./start-error.js');
   console.error(explainStartError(error));
   process.exit(1);

@@ -11,7 +11,7 @@ export function explainStartError(error: unknown): unknown {
   const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) return (error as Error).message;
   if (syscall === 'listen' || syscall === 'bind') {
-    return `The service cannot listen: ${(error as Error).message}. Choose another PORT, MANAGEMENT_PORT or HOST.`;
+    return `The service cannot listen: ${(error as Error).message}. Choose another HOST, PORT, MANAGEMENT_HOST or MANAGEMENT_PORT.`;
   }
   return path === undefined ? error : `The service cannot start: ${fileProblem(path, error)}.`;
 }

@@ -118,6 +118,15 @@ describe('the command line', () => {
       expect(readdirSync(folder)).toEqual([]);
     });
 
+    it('fails for a missing database beside its WAL', async () => {
+      writeFileSync(join(folder, 'cookies.sqlite-wal'), 'the last writes');
+      const { code, stdout } = await run(folder, ['doctor']);
+      const lost = expect.stringMatching(
+        /database file +.*cookies.sqlite is missing or empty, but .*-wal has its last/,
+      );
+      expect({ code, failures: failures(stdout) }).toEqual({ code: 1, failures: [lost] });
+    });
+
     (canMakeCertificates ? it : it.skip)('says until when the certificate is valid, and fails after it', async () => {
       const { certificate, key } = makeCertificate(folder);
       const environment = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };

@@ -3,6 +3,7 @@ import {
   copyFileSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -86,6 +87,17 @@ describe('a database file that cannot be used stops the start', () => {
     const start = started();
     await expect(start).rejects.toMatchObject({ name: 'DatabaseStartError', message });
     await expect(start).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
+  });
+
+  it.each<[string, () => void]>([
+    ['is missing', () => rmSync(file)],
+    ['is empty', () => writeFileSync(file, '')],
+  ])('when it %s beside its WAL, which stays', async (_what, lose) => {
+    makeDatabase();
+    writeFileSync(`${file}-wal`, 'the last writes');
+    lose();
+    await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${file}-wal has its last writes`);
+    expect(readFileSync(`${file}-wal`, 'utf8')).toBe('the last writes');
   });
 
   it('when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {

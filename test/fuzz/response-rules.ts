@@ -47,7 +47,7 @@ function wrongError({ status, headers, content }: HttpResponse): string | undefi
     body['error'] === STATUS_CODES[status] &&
     typeof body['message'] === 'string' &&
     body['message'] !== '' &&
-    /^[A-Z_]+$/.test(String(body['errorCode'])) &&
+    /^[A-Z][A-Z0-9_]*$/.test(String(body['errorCode'])) &&
     body['requestId'] === headers.get('x-request-id') &&
     Object.keys(body).every((name) => BODY_FIELDS.includes(name));
   return right ? undefined : `An error ${status} has another shape: ${JSON.stringify(body).slice(0, 300)}`;

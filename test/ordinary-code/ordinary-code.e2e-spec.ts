@@ -57,4 +57,11 @@ describeEngines('ordinary TypeORM code', (engine) => {
       expect(outcome).toEqual(expected);
     });
   });
+
+  it('lets dropDatabase() remove every table, so that they can be made again', async () => {
+    await dataSource.dropDatabase();
+    await migrate(dataSource);
+    await dataSource.driver.createSchemaBuilder().build();
+    expect(await dataSource.getRepository(Item).count()).toBe(0);
+  });
 });

@@ -12,6 +12,7 @@ import {
   Logger,
   Module,
   NotFoundException,
+  ServiceUnavailableException,
   type OnModuleInit,
   Param,
   Patch,
@@ -75,6 +76,8 @@ const foreign = (properties: object) => Object.assign(new Error('secret inside')
 const THROWN: Readonly<Record<string, unknown>> = {
   'not-found': new NotFoundException('There is no jar 5'),
   'conflict-with-code': new ConflictException('The jar is open', { errorCode: 'JAR_OPEN' }),
+  'code-with-a-digit': new NotFoundException('There is no jar 2', { errorCode: 'JAR2_NOT_FOUND' }),
+  'unavailable-with-code': new ServiceUnavailableException('The oven cools down', { errorCode: 'OVEN_COLD' }),
   'conflict-with-odd-code': new ConflictException('The jar is open', { errorCode: 'JAR open' }),
   'list-of-messages': new BadRequestException(['label is too short', 'label is no label']),
   'bad-gateway': new BadGatewayException('The oven does not respond'),
@@ -269,6 +272,8 @@ describe('errors of a feature', () => {
   it.each([
     ['not-found', 404, 'NOT_FOUND', 'There is no jar 5'],
     ['conflict-with-code', 409, 'JAR_OPEN', 'The jar is open'],
+    ['code-with-a-digit', 404, 'JAR2_NOT_FOUND', 'There is no jar 2'],
+    ['unavailable-with-code', 503, 'OVEN_COLD', 'The oven cools down'],
     ['conflict-with-odd-code', 409, 'CONFLICT', 'The jar is open'],
     ['list-of-messages', 400, 'BAD_REQUEST', 'label is too short; label is no label'],
     ['bad-gateway', 502, 'BAD_GATEWAY', 'The oven does not respond'],
@@ -279,7 +284,7 @@ describe('errors of a feature', () => {
     expect(response.body.message).toBe(message);
   });
 
-  it.each(Object.keys(THROWN).slice(6))(
+  it.each(Object.keys(THROWN).slice(8))(
     'an error that is not of this service is a 500 and is logged: %s',
     async (name) => {
       const response = await send('GET', `/thrown/${name}`);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
-import { fileProblem } from '../../database/sqlite/file/file-problem.js';
+import { fileProblem, lostFileProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -85,6 +85,8 @@ function realWrite(path: string): string {
 }
 
 async function databaseFile(path: string): Promise<string> {
+  const problem = lostFileProblem(path);
+  if (problem !== undefined) throw new Error(`${path} ${problem}`);
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
   const { errors, isEmpty } = await checkFile(path, { thoroughly: false });

@@ -24,6 +24,7 @@ import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
 import { isAutoIncrement } from '../generated-keys.js';
 import { hydratedDecimal, isDecimal, storedDecimal } from '../decimals.js';
+import { lostFileProblem } from './file/file-problem.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
@@ -121,6 +122,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     const path = this.options.database;
     try {
       makePrivateFolder(dirname(path));
+      const problem = lostFileProblem(path);
+      if (problem !== undefined) throw new DatabaseStartError(`The database file ${path} ${problem}.`);
       createPrivately(path);
       // SQLite would open a read-only file.
       if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);

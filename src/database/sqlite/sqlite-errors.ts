@@ -68,7 +68,7 @@ export function startError(path: string, error: unknown): DatabaseStartError {
     [/^SQLITE_CORRUPT/, 'is corrupt; restore it from a backup'],
     [
       /^SQLITE_CANTOPEN/,
-      'cannot be opened; check that its folder exists and that the user of the service may write there',
+      'cannot be opened; check that it is no folder, that its folder exists and that the user of the service may write there',
     ],
     [/^SQLITE_FULL/, 'cannot be written: its volume is full; free space on it'],
     [/^SQLITE_IOERR/, `cannot be written (${code}); check that its volume has space and works`],

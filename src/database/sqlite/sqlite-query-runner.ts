@@ -105,6 +105,16 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
+  /** `dataSource.dropDatabase()` switches foreign keys off, which outside a migration is an error. */
+  override async clearDatabase(database?: string): Promise<void> {
+    await this.beforeMigration();
+    try {
+      await super.clearDatabase(database);
+    } finally {
+      await this.afterMigration();
+    }
+  }
+
   /** @throws {TypeORMError} for a row whose parent is missing, unless it was so before the transaction */
   private async rejectOrphans(): Promise<void> {
     const orphans = (await this.query(ORPHANS)) as Row[];

@@ -41,9 +41,12 @@ export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details });
 }
 
+/** The form of `errorCode`. */
+export const ERROR_CODE = /^[A-Z][A-Z0-9_]*$/;
+
 /** 503 with `Retry-After`: the service cannot handle the request now, and nothing has changed. */
-export function overloaded(message: string): ApiError {
-  return new ApiError(503, 'SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '1' } });
+export function overloaded(message: string, code = 'SERVICE_UNAVAILABLE'): ApiError {
+  return new ApiError(503, code, message, { headers: { 'retry-after': '1' } });
 }
 
 /** The default code of an error: its status in words, such as `NOT_FOUND` for 404. */

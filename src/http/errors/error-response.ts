@@ -4,7 +4,7 @@ import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
 import { commonHeaders } from '../messages/response-headers.js';
-import { ApiError, codeOfStatus, overloaded, STORAGE_FULL } from './api-error.js';
+import { ApiError, codeOfStatus, ERROR_CODE, overloaded, STORAGE_FULL } from './api-error.js';
 
 export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request. ' +
@@ -64,9 +64,9 @@ function fromException(error: HttpException): ApiError {
   const status = error.getStatus();
   if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standardError(500);
   const message = messageOf(error);
-  if (status === 503) return overloaded(message);
   const { errorCode = '' } = error;
-  return new ApiError(status, /^[A-Z_]+$/.test(errorCode) ? errorCode : codeOfStatus(status), message);
+  const code = ERROR_CODE.test(errorCode) ? errorCode : undefined;
+  return status === 503 ? overloaded(message, code) : new ApiError(status, code ?? codeOfStatus(status), message);
 }
 
 /** The message as one string; Nest's own validation gives a list. */

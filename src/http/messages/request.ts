@@ -46,11 +46,18 @@ export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
   return addressKey(clientAddress(ip, socket.remoteAddress));
 }
 
+const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/;
+
 /** The key under which a client is counted: its IPv4 address, or the /64 network of its IPv6 address. */
 export function addressKey(address = ''): string {
   if (!isIPv6(address)) return address;
-  if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);
-  const [head = '', tail] = address.split('::');
+  // The parser of URLs writes each address in one way, and a proxy in any. It knows no zones (`%eth0`).
+  const { hostname } = new URL(`http://[${address.replace(/%.*/, '')}]`);
+  const mapped = MAPPED_IPV4.exec(hostname)
+    ?.slice(1)
+    .map((group) => parseInt(group, 16));
+  if (mapped !== undefined) return mapped.flatMap((group) => [group >> 8, group & 0xff]).join('.');
+  const [head = '', tail] = hostname.slice(1, -1).split('::');
   const groups = head.split(':');
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
   return [...groups, ...Array<string>(Math.max(missing, 0)).fill('0'), ...(tail ?? '').split(':')]

@@ -78,9 +78,11 @@ async function validBySchema(schema: Schema, value: unknown, detail: Detail): Pr
   const pipe = new StandardSchemaValidationPipe({
     exceptionFactory: (issues) =>
       invalidRequest(
-        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
+        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message, ...issue }) => {
           const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
-          return detail(names, message);
+          // zod names an unknown property beside the path.
+          const { keys: [unknown] = [] } = issue as { readonly keys?: readonly string[] };
+          return detail(unknown === undefined ? names : [...names, unknown], message);
         }),
       ),
   });

@@ -66,7 +66,7 @@ function sha256(text: string, content: Buffer | string = ''): string {
 }
 
 export function invalidKey(
-  message = 'must be 1 to 255 visible ASCII characters, such as a UUID; quotes around them are optional',
+  message = 'must be 1 to 255 visible ASCII characters, such as a UUID, in quotes if it has a comma, a quote or a backslash',
 ): ApiError {
   return invalidRequest([{ parameter: 'Idempotency-Key', message }]);
 }

@@ -31,3 +31,13 @@ export function ownersOf(paths: readonly string[]): string {
   if (known.length === 0 || process.getuid === undefined) return '';
   return `${known.join(', ')}; this process runs as ${process.getuid()}:${process.getgid?.()}`;
 }
+
+/**
+ * The problem of a database file that is missing or empty while its WAL has content: SQLite would delete the WAL, and with
+ * it the last writes. `undefined` if there is no such problem.
+ */
+export function lostFileProblem(path: string): string | undefined {
+  const [size, ofWal] = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  if (size !== 0 || ofWal === 0) return undefined;
+  return `is missing or empty, but ${path}-wal has its last writes; put the file back, or move ${path}-wal away for a new database`;
+}
