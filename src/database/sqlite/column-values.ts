@@ -10,8 +10,10 @@ const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/
  * @throws {UnstorableValueError} for a boolean, an instant or a number that PostgreSQL rejects
  */
 export function acceptedValue(value: unknown, { propertyPath }: ColumnMetadata, type: string): unknown {
-  const wrong = (kind: string): Error =>
-    new UnstorableValueError(`${JSON.stringify(value)} for ${propertyPath} is no ${kind}`, value, propertyPath);
+  const wrong = (kind: string): Error => {
+    const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
+    return new UnstorableValueError(`${text} for ${propertyPath} is no ${kind}`, value, propertyPath);
+  };
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
   if (type === 'boolean' && typeof value !== 'boolean') {
     const index = BOOLEANS.findIndex((words) => words.test(String(value)));
