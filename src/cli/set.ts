@@ -26,13 +26,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (assigned !== undefined) throw new UsageError(`--unset takes names: put ${assigned} before it`);
   const config = loadConfigFromProcess(SETTINGS);
   const changes = assignments.map(parsed);
-  checkAll(
-    changes.map(
-      ([name, value]) =>
-        () =>
-          parseSetting(config.liveSetting(name), () => value),
-    ),
-  );
+  checkAll(changes, ([name, value]) => parseSetting(config.liveSetting(name), () => value));
   const names = [...changes.map(([name]) => name), ...unset];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`${twice} is given twice: name each setting once`);
@@ -41,7 +35,10 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (list) return print(config, stored);
   // A stored name may come from another version. It is unknown here, but can be unset.
   const isStored = (name: string): boolean => stored.some((row) => row.name === name);
-  checkAll(unset.filter((each) => !isStored(each)).map((name) => () => config.liveSetting(name)));
+  checkAll(
+    unset.filter((name) => !isStored(name)),
+    (name) => config.liveSetting(name),
+  );
   const removed = unset.map((name) => [name, undefined] as const);
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
@@ -56,11 +53,11 @@ function parsed(assignment: string): readonly [name: string, value: string] {
   return [name, value];
 }
 
-/** @throws {UsageError} with the messages of all checks that fail */
-function checkAll(checks: readonly (() => unknown)[]): void {
-  const problems = checks.flatMap((check) => {
+/** @throws {UsageError} with the messages of all values that fail the check */
+function checkAll<T>(values: readonly T[], check: (value: T) => unknown): void {
+  const problems = values.flatMap((value) => {
     try {
-      check();
+      check(value);
       return [];
     } catch (error) {
       return [(error as Error).message];

@@ -1,6 +1,6 @@
 import type { TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { UnstorableValueError } from './errors.js';
+import { UnstorableValueError } from './unstorable-value.js';
 
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;

@@ -1,5 +1,3 @@
-import { QueryFailedError } from 'typeorm';
-
 /**
  * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `unreachable` ends when the database
  * responds again, `damaged` needs a repair.
@@ -68,15 +66,5 @@ export class DatabaseStartError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'DatabaseStartError';
-  }
-}
-
-/**
- * A value that its column cannot hold, found before the statement is sent. As with PostgreSQL's error of this code, the
- * response is 404 for a path parameter, otherwise 400.
- */
-export class UnstorableValueError extends QueryFailedError {
-  constructor(message: string, value?: unknown, column?: string) {
-    super('', [value], Object.assign(new Error(message), { code: '22P02', column, where: '$1' }));
   }
 }

@@ -7,7 +7,7 @@ import {
   type SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
-import { isAutoIncrement } from './generated-keys.js';
+import { useNumberKeys } from './generated-keys.js';
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
@@ -39,12 +39,9 @@ export abstract class GuardedDataSource extends DataSource {
     return new this.QueryBuilder<Entity>(this, queryRunner).select(alias).from(target as EntityTarget<Entity>, alias);
   }
 
-  /** Makes generated keys of `bigint` numbers: TypeORM would make them strings, and `save` would not find their rows. */
   protected override async buildMetadatas(): Promise<void> {
     await super.buildMetadatas();
-    const columns = this.entityMetadatas.flatMap((metadata) => metadata.columns);
-    // Another name of the same type.
-    for (const column of columns) if (isAutoIncrement(column) && column.type === 'bigint') column.type = 'int8';
+    useNumberKeys(this.entityMetadatas);
   }
 
   override runMigrations(options?: MigrationOptions): Promise<Migration[]> {

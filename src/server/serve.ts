@@ -16,6 +16,7 @@ try {
   await start(config);
 } catch (error) {
   if ((error as NodeJS.ErrnoException).code === 'EMFILE') {
+    // The module that explains errors could not be loaded either.
     console.error('The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.');
     process.exit(1);
   }

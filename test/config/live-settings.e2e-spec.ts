@@ -191,10 +191,10 @@ describe('cli set, with two services on one database', () => {
     expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  it('with one wrong value among others changes nothing', async () => {
-    const { code, stderr } = await set('MAINTENANCE=true', 'LOG_LEVEL=loud');
+  it('with wrong values among others names each, and changes nothing', async () => {
+    const { code, stderr } = await set('MAINTENANCE=true', 'LOG_LEVEL=loud', 'COOKIES_CAPACITY=many');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/LOG_LEVEL must[^]*Nothing was changed/);
+    expect(stderr).toMatch(/LOG_LEVEL must[^]*COOKIES_CAPACITY must[^]*Nothing was changed/);
     expect((await set('--list')).stdout).toContain('MAINTENANCE=false, by the environment');
   });
 

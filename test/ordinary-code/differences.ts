@@ -17,6 +17,9 @@ export class Sample {
   @Column('date', { nullable: true })
   day!: unknown;
 
+  @Column('time', { nullable: true })
+  time!: unknown;
+
   @Column('decimal', { precision: 8, scale: 2, nullable: true })
   price!: unknown;
 
@@ -45,6 +48,8 @@ export const DIFFERENCES: readonly Difference[] = [
   { what: 'a text for a number', habit: stores({ small: 'x' }), sqlite: ['x'], postgres: REJECTED },
   { what: 'a uuid that is none', habit: stores({ uuid: 'garbage' }), sqlite: ['garbage'], postgres: REJECTED },
   { what: 'a day that is none', habit: stores({ day: '2026-02-31' }), sqlite: ['2026-02-31'], postgres: REJECTED },
+  { what: 'a time that is none', habit: stores({ time: '25:00' }), sqlite: ['25:00'], postgres: REJECTED },
+  { what: 'a time without seconds', habit: stores({ time: '06:30' }), sqlite: ['06:30'], postgres: ['06:30:00'] },
   { what: 'NUL in a text', habit: stores({ text: 'a\0b' }), sqlite: ['a\0b'], postgres: REJECTED },
   {
     what: 'a Date beyond the year 9999',
@@ -174,7 +179,7 @@ export const DIFFERENCES: readonly Difference[] = [
     what: 'a day compared with a Date',
     habit: async (samples) => {
       await samples.insert({ day: '2026-01-31' });
-      return samples.countBy({ day: new Date(2026, 0, 31) });
+      return samples.countBy({ day: new Date('2026-01-31T23:30:00Z') });
     },
     sqlite: 0,
     postgres: 1,

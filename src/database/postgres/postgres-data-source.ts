@@ -8,6 +8,7 @@ import {
   TypeORMError,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { isAutoIncrement } from '../generated-keys.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
@@ -67,7 +68,7 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     if (!mainAlias?.hasMetadata || valuesSet === undefined) return [];
     const rows = (Array.isArray(valuesSet) ? valuesSet : [valuesSet]) as ObjectLiteral[];
     return mainAlias.metadata.generatedColumns
-      .filter(({ generationStrategy }) => generationStrategy === 'increment')
+      .filter(isAutoIncrement)
       .map((column) => {
         const ids = rows.map((row) => Number(column.getEntityValue(row) ?? NaN)).filter(Number.isSafeInteger);
         return { column, last: Math.max(...ids) };

@@ -1,5 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { UnstorableValueError } from '../errors.js';
+import { UnstorableValueError } from '../unstorable-value.js';
+import { rejectUnstorable } from './sqlite-connection.js';
 
 /** The words of PostgreSQL (https://www.postgresql.org/docs/current/datatype-boolean.html). */
 const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/i];
@@ -9,14 +10,18 @@ const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/
  * @param type of the column on SQLite
  * @throws {UnstorableValueError} for a boolean, an instant or a number that PostgreSQL rejects
  */
-export function acceptedValue(value: unknown, { propertyPath }: ColumnMetadata, type: string): unknown {
+export function acceptedValue(value: unknown, { propertyPath, transformer }: ColumnMetadata, type: string): unknown {
+  // A transformer may make another value of it.
+  if (value == null || transformer !== undefined) return value;
+  // A time of day has no year.
+  if (value instanceof Date && type !== 'time') rejectUnstorable(value);
   const wrong = (kind: string): Error => {
     const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
     return new UnstorableValueError(`${text} for ${propertyPath} is no ${kind}`, value, propertyPath);
   };
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
   if (type === 'boolean' && typeof value !== 'boolean') {
-    const index = BOOLEANS.findIndex((words) => words.test(String(value)));
+    const index = BOOLEANS.findIndex((words) => words.test(value as string));
     if (index < 0) throw wrong('boolean');
     return index === 1;
   }

@@ -3,7 +3,8 @@ import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
-import { UnsafeIntegerError, UnstorableValueError } from '../errors.js';
+import { UnsafeIntegerError } from '../errors.js';
+import { UnstorableValueError } from '../unstorable-value.js';
 
 export type Row = Record<string, unknown>;
 

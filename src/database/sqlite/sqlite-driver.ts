@@ -88,11 +88,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    // A transformer may make another value of it.
-    const isOwn = column.transformer === undefined && value != null;
-    // A time of day has no year.
-    if (value instanceof Date && isOwn && column.type !== 'time') rejectUnstorable(value);
-    const accepted = isOwn ? acceptedValue(value, column, this.normalizeType(column)) : value;
+    const accepted = acceptedValue(value, column, this.normalizeType(column));
     const prepared: unknown = super.preparePersistentValue(accepted, column);
     return isDecimal(column) ? storedDecimal(prepared, column) : prepared;
   }
@@ -106,7 +102,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return super.prepareHydratedValue(isDecimal(column) ? hydratedDecimal(value, column) : value, column);
   }
 
-  /** The type as the table has it. */
+  /** The type as the table has it. AUTOINCREMENT allows only `integer` (https://sqlite.org/autoinc.html). */
   override normalizeType(column: Partial<ColumnMetadata>): string {
     return isAutoIncrement(column) ? 'integer' : super.normalizeType(column);
   }

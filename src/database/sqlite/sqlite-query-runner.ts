@@ -18,7 +18,6 @@ import {
   storedDefault,
   typeOnSqlite,
 } from './column-changes.js';
-import { isAutoIncrement } from '../generated-keys.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -148,8 +147,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   protected override buildCreateColumnSql(column: TableColumn, skipPrimary?: boolean): string {
     const copy = column.clone();
     const type = typeOnSqlite(column.type) as ColumnType;
-    // AUTOINCREMENT allows no other type (https://sqlite.org/autoinc.html).
-    copy.type = isAutoIncrement(column) ? 'integer' : this.driver.normalizeType({ type });
+    copy.type = this.driver.normalizeType({ ...column, type });
     copy.default = storedDefault(column);
     return super.buildCreateColumnSql(copy, skipPrimary);
   }

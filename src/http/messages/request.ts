@@ -53,10 +53,8 @@ export function addressKey(address = ''): string {
   if (!isIPv6(address)) return address;
   // The parser of URLs writes each address in one way, and a proxy in any. It knows no zones (`%eth0`).
   const { hostname } = new URL(`http://[${address.replace(/%.*/, '')}]`);
-  const mapped = MAPPED_IPV4.exec(hostname)
-    ?.slice(1)
-    .map((group) => parseInt(group, 16));
-  if (mapped !== undefined) return mapped.flatMap((group) => [group >> 8, group & 0xff]).join('.');
+  const mapped = (MAPPED_IPV4.exec(hostname) ?? []).slice(1).map((group) => parseInt(group, 16));
+  if (mapped.length > 0) return mapped.flatMap((group) => [group >> 8, group & 0xff]).join('.');
   const [head = '', tail] = hostname.slice(1, -1).split('::');
   const groups = head.split(':');
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
