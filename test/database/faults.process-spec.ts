@@ -7,6 +7,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -98,6 +99,15 @@ describe('a database file that cannot be used stops the start', () => {
     lose();
     await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${file}-wal has its last writes`);
     expect(readFileSync(`${file}-wal`, 'utf8')).toBe('the last writes');
+  });
+
+  it.each(['missing', 'empty'])('when it is a link to a file that is %s beside its WAL, which stays', async (loss) => {
+    const target = join(folder, 'volume.sqlite');
+    if (loss === 'empty') writeFileSync(target, '');
+    symlinkSync('volume.sqlite', file);
+    writeFileSync(`${target}-wal`, 'the last writes');
+    await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${target}-wal has its last writes`);
+    expect(readFileSync(`${target}-wal`, 'utf8')).toBe('the last writes');
   });
 
   it('when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { lstatSync, readlinkSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /** Explains a failed system call on a file or folder: the reason and the remedy. */
 export function fileProblem(path: string, error: unknown): string {
@@ -37,7 +37,15 @@ export function ownersOf(paths: readonly string[]): string {
  * it the last writes. `undefined` if there is no such problem.
  */
 export function lostFileProblem(path: string): string | undefined {
-  const [size, ofWal] = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  if (size !== 0 || ofWal === 0) return undefined;
-  return `is missing or empty, but ${path}-wal has its last writes; put the file back, or move ${path}-wal away for a new database`;
+  const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (sizeOf(path) !== 0) return undefined;
+  const file = linkTarget(path);
+  if (sizeOf(`${file}-wal`) === 0) return undefined;
+  return `is missing or empty, but ${file}-wal has its last writes; put the file back, or move ${file}-wal away for a new database`;
+}
+
+/** The path behind symbolic links, even if the last one names a missing file: SQLite makes the WAL there. */
+function linkTarget(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? linkTarget(resolve(dirname(path), readlinkSync(path))) : path;
 }
