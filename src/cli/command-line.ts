@@ -69,9 +69,15 @@ function report(error: unknown, cli: Command): number {
 }
 
 const cli = program(interruptSignal());
+let outputError: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `head` closes the pipe when it has read enough.
-  if (error.code !== 'EPIPE') process.exit(report(new Failure(`The output cannot be written: ${error.message}.`), cli));
+  if (error.code !== 'EPIPE') outputError = error;
+});
+// At the end, so that the command removes its drafts before.
+process.on('exit', (code) => {
+  if (outputError === undefined || code !== 0) return;
+  process.exitCode = report(new Failure(`The output cannot be written: ${outputError.message}.`, outputError), cli);
 });
 // A command continues if its messages cannot be written.
 process.stderr.on('error', () => {});

@@ -27,7 +27,10 @@ export function hmacSecret(value: string): string {
   }
   if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
   const unit = repeatedUnit(bytes);
-  if (unit < SHORTEST) throw new Error(`is ${unit} bytes repeated, and no more secret than ${unit} bytes; ${RIGHT}`);
+  if (unit < SHORTEST)
+    throw new Error(
+      `repeats its first ${unit === 1 ? 'byte' : `${unit} bytes`}, and is no more secret than that; ${RIGHT}`,
+    );
   return value;
 }
 

@@ -88,13 +88,19 @@ describe('cli export', () => {
     expect(failed).toMatchObject(endedWith(1, 'Nothing is left of it'));
   });
 
-  it('fails with a message when stdout cannot be written', async () => {
+  it.each([
+    ['export cookies', /^The output cannot be written: .*ENOSPC/],
+    ['backup -', /^There is no new backup: .*ENOSPC/],
+    ['doctor', /^The output cannot be written: .*ENOSPC/],
+  ])('%s fails with a message when stdout cannot be written, and leaves no file', async (command, message) => {
     folder = await folderWith(TEXT);
+    const files = readdirSync(folder);
     // A device of Linux that is always full.
     const full = openSync('/dev/full', 'w');
-    const child = startCommand(folder, ['export', 'cookies'], {}, full);
+    const child = startCommand(folder, command.split(' '), {}, full);
     closeSync(full);
-    expect(await outcomeOf(child)).toMatchObject(endedWith(1, /^The output cannot be written: .*ENOSPC/));
+    expect(await outcomeOf(child)).toMatchObject(endedWith(1, message));
+    expect(readdirSync(folder)).toEqual(files);
   });
 
   it('writes one state while clients write', async () => {

@@ -41,7 +41,7 @@ async function run({ args, env, folder, input }) {
   globalThis.console = new Console(stdout, stderr);
   // The query makes it a new module, which runs again. The modules that it imports are loaded once.
   await import(`${COMMAND_LINE}?${++commands}`);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
+  for (const event of ['SIGINT', 'SIGTERM', 'exit']) process.removeAllListeners(event);
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
