@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import type { NestApplicationContext } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from '../config/config.js';
 import { connectionsOf } from '../http/connections/connections.js';
@@ -28,7 +29,9 @@ interface ShutdownSteps {
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {
   const { shutdownDelay, shutdownTimeout } = config;
   const logger = new Logger(steps?.name ?? 'Service');
-  const stop = async (): Promise<void> => {
+  // The interface of an application does not declare the parameter of `close`, which its class has.
+  const context: Pick<NestApplicationContext, 'close'> = app;
+  const stop = async (signal: string): Promise<void> => {
     const connections = connectionsOf(app.getHttpServer());
     app.get(Health, { strict: false }).isStopping = true;
     connections.isClosing = true;
@@ -37,7 +40,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
     await steps?.portClosed();
     await connections.finish(shutdownTimeout, IDLE_GRACE);
     await steps?.requestsFinished();
-    await app.close();
+    await context.close(signal);
   };
   const shutdown = new Shutdown(stop, shutdownDelay + shutdownTimeout + CLOSE_TIMEOUT, logger);
   const { onSignal, onError } = shutdown;

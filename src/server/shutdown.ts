@@ -7,9 +7,12 @@ export class Shutdown {
   hasBegun = false;
   exitCode = 0;
 
-  /** @param timeout milliseconds that `stop` may take */
+  /**
+   * @param stop gets the signal or the origin of the error
+   * @param timeout milliseconds that `stop` may take
+   */
   constructor(
-    private readonly stop: () => Promise<unknown>,
+    private readonly stop: (reason: string) => Promise<unknown>,
     private readonly timeout: number,
     private readonly logger: Logger,
   ) {}
@@ -36,7 +39,7 @@ export class Shutdown {
     this.hasBegun = true;
     this.logger.log(`Stopping (${reason})`);
     setTimeout(() => this.giveUp(), this.timeout);
-    this.stop().then(
+    this.stop(reason).then(
       () => {
         this.logger.log('Stopped');
         process.exit(this.exitCode);

@@ -125,6 +125,15 @@ describe('stopping', () => {
     },
   );
 
+  it("calls a module's shutdown hooks with the signal, with WORKERS=2, too", async () => {
+    const hook = withProvider("onApplicationShutdown(signal) { new Logger('Hook').log(`hook: ${signal}`); }");
+    for (const WORKERS of ['1', '2']) {
+      await using service = await start({ WORKERS, ...hook });
+      expect(await service.end('SIGTERM')).toBe(0);
+      expect(service.output.match(/hook: SIGTERM/g)).toHaveLength(Number(WORKERS));
+    }
+  });
+
   it('exits with 1 immediately on a second signal', async () => {
     await using service = await start();
     const slow = await SlowPost.begin(service);
