@@ -173,6 +173,7 @@ const THROWN_BY_PLUGINS: Readonly<Record<string, unknown>> = {
   object: { statusCode: 429, error: 'Too Many Requests', message: 'secret inside' },
   pressure: foreign({ name: 'FastifyError', code: 'FST_UNDER_PRESSURE', statusCode: 503 }),
   'its-own': new ConflictException('The lid is on', { errorCode: 'LID_ON' }),
+  'its-own-pause': new ServiceUnavailableException('The oven is cold'),
   'server-error': foreign({ statusCode: 502 }),
   'status-of-another': foreign({ status: 404, response: { status: 404 } }),
   'no-status': foreign({}),
@@ -300,6 +301,7 @@ describe('errors of a feature', () => {
     ['banned', 403, 'FORBIDDEN'],
     ['pressure', 503, 'SERVICE_UNAVAILABLE'],
     ['its-own', 409, 'LID_ON'],
+    ['its-own-pause', 503, 'SERVICE_UNAVAILABLE'],
   ])(
     'the error of a hook of Fastify has its status, and the header fields of the plugin: %s',
     async (name, status, code) => {

@@ -18,7 +18,7 @@ export function errorResponse(thrown: unknown, requestId: string) {
   const apiError = toApiError(thrown);
   const { errorCode, message, details } = apiError;
   const statusCode = apiError.getStatus();
-  const headers: Readonly<Record<string, string>> = {
+  const headers: Record<string, string> = {
     ...apiError.headers,
     'cache-control': 'no-store',
     'content-type': 'application/json; charset=utf-8',

@@ -79,6 +79,9 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     return;
   }
   removeInvalidFields(reply);
+  // A time that the handler or a plugin has set is better than the general one.
+  const { 'retry-after': seconds } = reply.getHeaders();
+  if (seconds !== undefined) headers['retry-after'] = String(seconds);
   reply.code(status).headers(headers).send(body);
 }
 
