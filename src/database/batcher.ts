@@ -21,7 +21,6 @@ interface Pending<Item, Result> extends Waiter {
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 
 interface BatcherOptions {
-  /** Kind of the batches in the metrics. */
   readonly kind: BatchEvent['kind'];
   readonly maxBatchSize: number;
   /** Milliseconds an item may wait until its batch is sent. */

@@ -9,7 +9,7 @@ import { type EntityMetadata, QueryFailedError } from 'typeorm';
  * - `value`: the type of the column cannot hold the value, such as a text for a uuid
  * - `capacity`: a trigger reports that a resource is full
  */
-export type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value' | 'capacity';
+type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value' | 'capacity';
 
 /** The message of the triggers that keep a resource within its capacity. */
 export const CAPACITY_REACHED = 'Storage is full';

@@ -27,26 +27,23 @@ export async function createDataSource(config: Config, entities: readonly Class[
   };
   const { database, listTimeout } = config;
   if (database.url.engine === 'postgres') {
-    const { createPostgresDataSource } = await import('./postgres/postgres-data-source.js');
-    return createPostgresDataSource({ ...database, ...database.url, listTimeout }, options);
+    const { PostgresDataSource } = await import('./postgres/postgres-data-source.js');
+    return new PostgresDataSource({ ...database, ...database.url, listTimeout }, options);
   }
-  const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
-  return createSqliteDataSource({ ...database, path: database.url.path }, options);
+  const { SqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
+  return new SqliteDataSource(database.url.path, database, options);
 }
 
 /** Loads all classes that the modules in a folder export. TypeORM's own globs load with `require`; jest cannot. */
 async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
-  const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    name.test(file),
-  );
-  const modules: object[] = [];
+  const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+  const values: unknown[] = [];
   // The files are loaded one by one: jest fails to load two ES modules at the same time that share an import.
-  for (const file of files.sort()) {
-    modules.push((await import(pathToFileURL(join(ROOT, folder, file)).href)) as object);
+  for (const file of files.filter((path) => name.test(path)).sort()) {
+    const module = (await import(pathToFileURL(join(ROOT, folder, file)).href)) as Record<string, unknown>;
+    values.push(...Object.values(module));
   }
-  return modules
-    .flatMap((module) => Object.values(module) as unknown[])
-    .filter((value) => typeof value === 'function') as Class[];
+  return values.filter((value) => typeof value === 'function') as Class[];
 }
 
 export async function knownMigrations(): Promise<string[]> {

@@ -25,9 +25,21 @@ export interface Snapshot extends Sql {
 /** Runs the SQL of a data source. Each engine's TypeORM driver implements it. */
 export interface Engine {
   readonly dialect: Dialect;
-  readonly statementLimits: StatementLimits;
+  /** Limits of one statement, so that other work can run; `Infinity` on PostgreSQL, which runs in another process. */
+  readonly statementLimits: {
+    /** Rows to scan for matches of a filter. */
+    readonly scannedRows: number;
+    /** Bytes of JSON to return. */
+    readonly jsonBytes: number;
+    /** Records to return as JSON while their length is unknown. */
+    readonly firstRecords: number;
+  };
   /** How to read several records in one statement; absent if a statement needs no round trip. */
-  readonly batchedReads?: BatchedReads;
+  readonly batchedReads?: {
+    readonly maxBatchSize: number;
+    /** An SQL condition: the column equals an element of an array. The array is its only parameter. */
+    readonly isOneOf: (column: string) => string;
+  };
   /** Milliseconds to wait for a lock, a connection or a slot. */
   readonly busyTimeout: number;
   /** The connections of this process, for the metrics; empty before the start. */
@@ -48,16 +60,6 @@ export interface Engine {
   explain(error: unknown): unknown;
 }
 
-/** Limits of one statement, so that other work can run; `Infinity` on PostgreSQL, which runs in another process. */
-export interface StatementLimits {
-  /** Rows to scan for matches of a filter. */
-  readonly scannedRows: number;
-  /** Bytes of JSON to return. */
-  readonly jsonBytes: number;
-  /** Records to return as JSON while their length is unknown. */
-  readonly firstRecords: number;
-}
-
 export interface ConnectionUsage {
   readonly pool: string;
   readonly used: number;
@@ -65,12 +67,6 @@ export interface ConnectionUsage {
   readonly limit: number;
   /** Callers that wait while all connections are in use, without callers for whom a connection is being fetched. */
   readonly waiting: number;
-}
-
-export interface BatchedReads {
-  readonly maxBatchSize: number;
-  /** An SQL condition: the column equals an element of an array. The array is its only parameter. */
-  readonly isOneOf: (column: string) => string;
 }
 
 /** SQL that differs between the engines. */
@@ -106,7 +102,7 @@ export function engineOf({ driver }: DataSource): Engine {
   throw new Error(`There is no engine for ${driver.options.type}`);
 }
 
-/** Why transactions must not commit, by their function `query`, which copies such as that of a rule share. */
+/** Why transactions must not commit, by `query`, which copies of a transaction share. */
 const prevented = new WeakMap<Sql['query'], Error>();
 
 /** Why a transaction must not commit; `undefined` if it may. */

@@ -61,10 +61,14 @@ export class UnsafeIntegerError extends Error {
   }
 }
 
+/** The error of the driver, inside errors of the data layer, of TypeORM and of an `AggregateError`. */
+export function rootCause(error: unknown): Error & { readonly code?: unknown } {
+  const { code, cause, driverError, errors } = error as Record<string, unknown>;
+  const inner = driverError ?? (errors as unknown[] | undefined)?.[0] ?? (typeof code === 'string' ? undefined : cause);
+  return inner === undefined ? (error as Error) : rootCause(inner);
+}
+
 /** The database cannot be used. The message tells the operator the file or server, the reason and the remedy. */
 export class DatabaseStartError extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'DatabaseStartError';
-  }
+  override readonly name = 'DatabaseStartError';
 }

@@ -1,13 +1,15 @@
 import {
   DataSource,
   type EntityTarget,
+  type Logger,
   type Migration,
   type ObjectLiteral,
   type QueryRunner,
+  QueryRunnerAlreadyReleasedError,
   type SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
-import { useNumberKeys } from './generated-keys.js';
+import { useNumberKeys } from './columns.js';
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
@@ -76,9 +78,14 @@ export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 
 export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';
 
-export function lateStatement(sql: string): string {
-  return (
-    'A statement came after the end of its transaction and was not run; await every call inside ' +
-    `dataSource.transaction(...): ${sql}`
-  );
+/**
+ * Rejects a statement after the end of its transaction if its runner was released: it would run outside the transaction.
+ * TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
+ */
+export async function rejectLateStatement(sql: string, isReleased: () => boolean, logger: Logger): Promise<void> {
+  await new Promise(setImmediate);
+  if (!isReleased()) return;
+  const advice = 'await every call inside dataSource.transaction(...)';
+  logger.log('warn', `A statement came after the end of its transaction and was not run; ${advice}: ${sql}`);
+  throw new QueryRunnerAlreadyReleasedError();
 }

@@ -14,7 +14,6 @@ const CLOSE_TIMEOUT = 5000;
 
 /** The steps of a stop that a worker coordinates with its primary. */
 interface ShutdownSteps {
-  /** Name of the worker in the log. */
   readonly name: string;
   /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
   portClosed(): Promise<unknown>;

@@ -78,7 +78,6 @@ export class WorkerProcess {
   hasServed = false;
   isServing = false;
   isStopping = false;
-  /** The last report of the worker. */
   metrics: MetricValues[] = [];
   readonly channel = new WorkerChannel(this.process, {
     serving: () => {

@@ -19,7 +19,6 @@ type Listener = (config: Config) => void | Promise<void>;
  */
 @Injectable()
 export class LiveConfig {
-  /** The valid rows of the table. */
   stored: readonly StoredSetting[] = [];
   current: Config;
   private readonly logger = new Logger('Settings');

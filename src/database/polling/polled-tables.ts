@@ -30,8 +30,13 @@ export class PolledTables implements OnApplicationBootstrap, OnApplicationShutdo
   constructor(private readonly dataSource: DataSource) {}
 
   /** Reads the table now, and with every poll after the start of the application. */
-  watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
-    return this.read(table);
+  async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
+    const rows = await readTable(committed(this.dataSource), table);
+    const known = JSON.stringify(rows);
+    if (known === this.known.get(table)) return;
+    this.known.set(table, undefined);
+    await table.onChange(rows);
+    this.known.set(table, known);
   }
 
   /** Begins to poll only now, because a start that fails is not shut down. */
@@ -52,7 +57,7 @@ export class PolledTables implements OnApplicationBootstrap, OnApplicationShutdo
     for (const table of this.known.keys()) {
       if (this.isStopped) return;
       try {
-        await this.read(table);
+        await this.watch(table);
         this.failing.delete(table);
       } catch (error) {
         if (!this.failing.has(table)) {
@@ -62,15 +67,6 @@ export class PolledTables implements OnApplicationBootstrap, OnApplicationShutdo
       }
     }
     this.schedule();
-  }
-
-  private async read(table: PolledTable): Promise<void> {
-    const rows = await readTable(committed(this.dataSource), table);
-    const known = JSON.stringify(rows);
-    if (known === this.known.get(table)) return;
-    this.known.set(table, undefined);
-    await table.onChange(rows);
-    this.known.set(table, known);
   }
 }
 

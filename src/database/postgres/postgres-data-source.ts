@@ -1,5 +1,4 @@
 import {
-  type DataSource,
   type DataSourceOptions,
   InsertQueryBuilder,
   type ObjectLiteral,
@@ -8,35 +7,30 @@ import {
   TypeORMError,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { isAutoIncrement } from '../generated-keys.js';
+import { isAutoIncrement } from '../columns.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
 
-export function createPostgresDataSource(settings: PostgresSettings, options: Partial<DataSourceOptions>): DataSource {
-  const dataSource = new PostgresDataSource({
-    ...options,
-    type: 'postgres',
-    // Host and password are left out, because error reports print the options.
-    database: settings.database,
-    installExtensions: false,
-    // gen_random_uuid() needs no extension since PostgreSQL 13; TypeORM's default generator does.
-    uuidExtension: 'pgcrypto',
-  } as DataSourceOptions);
-  // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
-  dataSource.driver = new PostgresDriver(dataSource, settings);
-  return dataSource;
-}
+export class PostgresDataSource extends GuardedDataSource {
+  protected override readonly QueryBuilder = PostgresQueryBuilder;
 
-class PostgresDataSource extends GuardedDataSource {
+  constructor(settings: PostgresSettings, options: Partial<DataSourceOptions>) {
+    // Host and password are left out, because error reports print the options.
+    const { database } = settings;
+    // gen_random_uuid() needs no extension since PostgreSQL 13; TypeORM's default generator does.
+    const uuids = { installExtensions: false, uuidExtension: 'pgcrypto' } as const;
+    super({ ...options, type: 'postgres', database, ...uuids } as DataSourceOptions);
+    // TypeORM creates its own driver and has no option for another. Nothing has used that driver yet.
+    this.driver = new PostgresDriver(this, settings);
+  }
+
   /** @throws {TypeORMError} for a statement that changes the session of a shared connection; see `changesSession` */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
     if (queryRunner === undefined && changesSession(sql)) throw new TypeORMError(NEEDS_A_SESSION);
     return super.query<T>(sql, parameters, queryRunner);
   }
-
-  protected override readonly QueryBuilder = PostgresQueryBuilder;
 }
 
 class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {

@@ -3,18 +3,9 @@ import type { Pool } from 'pg';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import {
-  type BatchedReads,
-  type ConnectionUsage,
-  type Dialect,
-  type Engine,
-  repeatRead,
-  type Snapshot,
-  type Sql,
-  type StatementLimits,
-} from '../engine.js';
+import { type ConnectionUsage, type Dialect, type Engine, repeatRead, type Snapshot, type Sql } from '../engine.js';
 import { ConnectionPool, type ConnectionPoolOptions, type PostgresSettings } from './connections/connection-pool.js';
-import { Hosts, type PostgresClient } from './connections/postgres-client.js';
+import { Hosts, mayWrite, type PostgresClient, READS } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,
@@ -25,8 +16,7 @@ import {
   startError,
 } from './postgres-errors.js';
 import { portable, PostgresQueryRunner } from './postgres-query-runner.js';
-import { mayWrite, postgresSql, READS } from './postgres-sql.js';
-import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
+import { beginning, postgresSql, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
 /** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
 const ATTEMPTS = 5;
@@ -72,8 +62,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   };
   readonly advanceIdSequence = advanceIdSequence;
 
-  readonly statementLimits: StatementLimits = { scannedRows: Infinity, jsonBytes: Infinity, firstRecords: Infinity };
-  readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
+  readonly statementLimits = { scannedRows: Infinity, jsonBytes: Infinity, firstRecords: Infinity };
+  readonly batchedReads = { maxBatchSize: 500, isOneOf: (column: string) => `${column} = ANY(?)` };
   readonly hosts = new Hosts(this.settings.hosts);
   readonly busyTimeout = this.settings.busyTimeout;
   readonly limits: TransactionLimits = {

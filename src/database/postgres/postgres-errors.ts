@@ -6,6 +6,7 @@ import {
   DatabaseUnavailableError,
   DiskFullError,
   OutcomeUnknownError,
+  rootCause,
   type UnavailableKind,
   UnsafeIntegerError,
 } from '../errors.js';
@@ -144,21 +145,14 @@ const REASONS: readonly [RegExp, string][] = [
 
 /** Explains to an operator why the server cannot be used at start, without the password. */
 export function startError(server: string, error: unknown): DatabaseStartError {
-  const failure = innermost(error);
+  const failure = rootCause(error);
   const text = `${codeOf(failure)} ${failure.message}`;
   const reason = REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? 'it cannot be used: %s';
   const message = reason.replace('%s', () => failure.message);
-  return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${message}.`, error);
+  return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${message}.`, { cause: error });
 }
 
 export function isOfServer(error: unknown): boolean {
-  const failure = innermost(error);
+  const failure = rootCause(error);
   return codeOf(failure) !== '' || isConnectionFailure(failure);
-}
-
-/** The error of node-postgres inside errors of the data layer, of TypeORM and of an `AggregateError`. */
-function innermost(error: unknown): Error {
-  const { cause, driverError, errors } = error as { cause?: unknown; driverError?: unknown; errors?: unknown[] };
-  const inner = driverError ?? (codeOf(error) === '' || errors ? (errors?.[0] ?? cause) : undefined);
-  return inner === undefined ? (error as Error) : innermost(inner);
 }

@@ -5,13 +5,11 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { scaleOf } from '../decimals.js';
+import { isAutoIncrement, scaleOf } from '../columns.js';
 import { UnsafeIntegerError } from '../errors.js';
-import { isAutoIncrement } from '../generated-keys.js';
-import { beginOf, isCommit, lateStatement, LEFT_OPEN } from '../transaction-control.js';
-import type { PostgresClient } from './connections/postgres-client.js';
+import { beginOf, isCommit, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
+import { mayWrite, type PostgresClient } from './connections/postgres-client.js';
 import { isConflict, outcomeUnknown, translatePostgresError } from './postgres-errors.js';
-import { mayWrite } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
@@ -52,7 +50,10 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
-    if (this.ending !== undefined && beginOf(sql) === undefined) await this.stayOpen(sql);
+    if (this.ending !== undefined && beginOf(sql) === undefined) {
+      await this.ending.catch(() => undefined);
+      await rejectLateStatement(sql, () => this.isReleasedByCaller, this.dataSource.logger);
+    }
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
     const result = this.run(sql, parameters, useStructuredResult);
@@ -146,18 +147,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     }
   }
 
-  /**
-   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside
-   * the transaction. TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
-   */
-  private async stayOpen(sql: string): Promise<void> {
-    await this.ending?.catch(() => undefined);
-    await new Promise(setImmediate);
-    if (!this.isReleasedByCaller) return;
-    this.dataSource.logger.log('warn', lateStatement(sql));
-    throw new QueryRunnerAlreadyReleasedError();
-  }
-
   private complete(sql: string): string {
     if (isCommit(sql)) return COMMIT;
     const begin = beginOf(sql);
@@ -222,7 +211,7 @@ export function portable(type: string): string {
   return /^(datetime|timestamp|timestamp without time zone)$/.test(type) ? 'timestamp with time zone' : type;
 }
 
-/** The PostgreSQL column of a migration. A generated number becomes an identity column. */
+/** A generated number becomes an identity column. */
 function portableColumn(column: TableColumn): TableColumn {
   const copy = column.clone();
   copy.type = portable(column.type);

@@ -1,7 +1,22 @@
+import { type Sql, sqlOf } from '../engine.js';
 import { TRANSACTION_ENDED } from '../transaction-control.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, outcomeUnknown } from './postgres-errors.js';
+
+// A placeholder, or a quoted string or name, whose question marks are not placeholders.
+const TOKENS = /'[^']*'|"[^"]*"|\?/g;
+
+/** Makes an `Sql` from a function that runs SQL whose parameters are `$1`, `$2`, ... */
+export function postgresSql(run: (sql: string, parameters: unknown[]) => Promise<unknown[]>): Sql {
+  return sqlOf((sql, parameters) => {
+    let count = 0;
+    return run(
+      sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token)),
+      parameters,
+    );
+  });
+}
 
 /** Limits in milliseconds; `idle` is the time between two statements. */
 export type TransactionLimits = Readonly<Record<'statement' | 'lock' | 'idle', number>>;
@@ -20,7 +35,6 @@ export function beginning(begin: string, { statement, lock, idle }: TransactionL
  */
 export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
-/** One transaction, alone on a connection. */
 export class PostgresTransaction {
   /** The error of node-postgres that ended the transaction before its COMMIT. */
   failure?: unknown;

@@ -4,7 +4,7 @@ import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, t
 import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
-/** Milliseconds between two attempts. */
+/** Milliseconds between two attempts, and until the last one: longer than a client may take to read a list. */
 const PAUSE = 1000;
 /** Milliseconds until the last attempt, longer than a client may take to read a list. */
 const LAST_ATTEMPT = 600_000;

@@ -41,7 +41,7 @@ function explainLoadErrors<T>(load: () => T): T {
     throw new DatabaseStartError(
       `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): ` +
         `run ${remedy} with this version of Node`,
-      error,
+      { cause: error },
     );
   }
 }

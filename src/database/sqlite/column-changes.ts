@@ -1,6 +1,6 @@
 import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
-import { scaleOf } from '../decimals.js';
+import { scaleOf } from '../columns.js';
 
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
@@ -46,47 +46,37 @@ export function dropChecks(changed: Table, table: Table): void {
   changed.checks = changed.checks.filter(({ expression = '' }) => !dropped.some((name) => expression.includes(name)));
 }
 
-interface ChangedType {
-  readonly column: string;
-  readonly before: string;
-  readonly after: string;
-  /** The number of digits after the decimal point, if it has a limit. */
-  readonly scale?: number;
-}
-
-/** Columns whose type a rebuild changes. TypeORM copies their values as they are. */
-function* changedTypes(changed: Table, table: Table): Generator<ChangedType> {
-  if (changed.columns.length !== table.columns.length) return;
-  for (const [position, column] of changed.columns.entries()) {
-    const old = table.columns[position]!;
-    const [before, after] = [old.type, column.type].map(typeOnSqlite) as [string, string];
-    const scale = scaleOf(column);
-    if (before !== after || scale !== scaleOf(old)) yield { column: `"${column.name}"`, before, after, scale };
-  }
+/** Columns whose type or scale a rebuild changes. TypeORM copies their values as they are. */
+function changedTypes(changed: Table, table: Table) {
+  if (changed.columns.length !== table.columns.length) return [];
+  const typeOf = (column: TableColumn) => ({ type: typeOnSqlite(column.type), scale: scaleOf(column) });
+  return changed.columns
+    .map((column, index) => {
+      return { column: `"${column.name}"`, before: typeOf(table.columns[index]!), after: typeOf(column) };
+    })
+    .filter(({ before, after }) => before.type !== after.type || before.scale !== after.scale);
 }
 
 /** Statements that turn values into days or instants as they are stored, and back. */
 export function dateConversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
-  const conversions = [...changedTypes(changed, table)].map(({ column, before, after }) => {
-    const to = (type: string): Query[] => {
+  const conversionsTo = (side: 'before' | 'after'): Query[] =>
+    changedTypes(changed, table).flatMap(({ column, [side]: { type } }) => {
       const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
-      return FORMATS[type] === undefined ? [] : [new Query(`UPDATE "${changed.name}" ${set}`)];
-    };
-    return { up: to(after), down: to(before) };
-  });
-  return { up: conversions.flatMap(({ up }) => up), down: conversions.flatMap(({ down }) => down) };
+      return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
+    });
+  return { up: conversionsTo('after'), down: conversionsTo('before') };
 }
 
 const dateSql = (type: string, column: string): string => `strftime('${FORMATS[type]}', ${column})`;
 
 /** Statements that select values which a changed column must not have: SQLite stores any value in any column. */
 export function misfits(changed: Table, table: Table): { readonly sql: string; readonly message: string }[] {
-  return [...changedTypes(changed, table)].flatMap(({ column, after, scale }) => {
-    const isDate = FORMATS[after] !== undefined;
-    if (!isDate && STORED[after] === undefined) return [];
-    const ofType = isDate ? `${column} = ${dateSql(after, column)}` : `typeof(${column}) IN ${STORED[after]}`;
+  return changedTypes(changed, table).flatMap(({ column, after: { type, scale } }) => {
+    const isDate = FORMATS[type] !== undefined;
+    if (!isDate && STORED[type] === undefined) return [];
+    const ofType = isDate ? `${column} = ${dateSql(type, column)}` : `typeof(${column}) IN ${STORED[type]}`;
     const fits = scale === undefined ? ofType : `${ofType} AND ${column} = round(${column}, ${scale})`;
-    const kind = scale === undefined ? after : `${after} with ${scale} digits after the point`;
+    const kind = scale === undefined ? type : `${type} with ${scale} digits after the point`;
     const sql = `SELECT ${column} AS value FROM "${changed.name}" WHERE ${column} IS NOT NULL AND (${fits}) IS NOT 1 LIMIT 1`;
     return [{ sql, message: `of ${column} in "${changed.name}" is no ${kind}; change such rows before the column` }];
   });

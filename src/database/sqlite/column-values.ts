@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { UnstorableValueError } from '../unstorable-value.js';
+import { UnstorableValueError } from '../columns.js';
 import { rejectUnstorable } from './sqlite-connection.js';
 
 /** The words of PostgreSQL (https://www.postgresql.org/docs/current/datatype-boolean.html). */

@@ -3,8 +3,8 @@ import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
+import { UnstorableValueError } from '../columns.js';
 import { UnsafeIntegerError } from '../errors.js';
-import { UnstorableValueError } from '../unstorable-value.js';
 
 export type Row = Record<string, unknown>;
 
@@ -21,7 +21,6 @@ export interface StatementResult {
 const CACHED_STATEMENTS = 500;
 const CACHED_CHARACTERS = 1_000_000;
 
-/** A statement that may be a step of the rebuild of a table in a migration. */
 const REBUILD_STEP = /^\s*(?:ALTER|DROP)\s+TABLE\b/i;
 
 /** The rename of the old table, before a rebuilt one gets its name. */
@@ -30,7 +29,7 @@ const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 /** The removal of the old table, after its rows were copied. */
 const REMOVAL = /^\s*DROP\s+TABLE\s+"([^"]+)"/i;
 
-/** Prefix of the other name of a table during its rebuild. */
+/** Prefix of the name of a table during its rebuild. */
 const TEMPORARY = 'temporary_';
 
 /**
@@ -90,26 +89,19 @@ export class SqliteConnection {
     return { rows, source: statement, changes: rows.length };
   }
 
-  /** Runs `ALTER TABLE` or `DROP TABLE`. In a migration, where foreign keys are off, it may be a step of a rebuild. */
+  /** Runs `ALTER TABLE` or `DROP TABLE`, which with foreign keys off may be a step of a rebuild. */
   private rebuildStep(sql: string): StatementResult {
-    if (this.database.pragma('foreign_keys', { simple: true }) !== 0) return this.execute(sql, []);
-    if (SET_ASIDE.test(sql)) return this.setAside(sql);
+    const { database } = this;
+    if (database.pragma('foreign_keys', { simple: true }) !== 0) return this.execute(sql, []);
     const removed = REMOVAL.exec(sql)?.[1];
     if (removed !== undefined) this.keepSequence(removed);
-    return this.execute(sql, []);
-  }
-
-  /**
-   * Renames the old table of a rebuild. Foreign keys of other tables keep the old name, and so refer to the rebuilt table
-   * when that gets the name (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
-   */
-  private setAside(sql: string): StatementResult {
-    // Only for this statement: after a permanent rename, foreign keys must name the new table.
-    this.database.pragma('legacy_alter_table = ON');
+    // With this pragma, foreign keys of other tables keep the old name, which the rebuilt table gets afterwards
+    // (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
+    if (SET_ASIDE.test(sql)) database.pragma('legacy_alter_table = ON');
     try {
       return this.execute(sql, []);
     } finally {
-      this.database.pragma('legacy_alter_table = OFF');
+      database.pragma('legacy_alter_table = OFF');
     }
   }
 

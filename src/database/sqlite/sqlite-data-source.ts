@@ -1,5 +1,4 @@
 import {
-  type DataSource,
   type DataSourceOptions,
   DeleteQueryBuilder,
   InsertQueryBuilder,
@@ -13,23 +12,14 @@ import { SqliteDriver } from './sqlite-driver.js';
 import { NOW } from './column-changes.js';
 import type { WriterLimits } from './writing/writer.js';
 
-export function createSqliteDataSource(
-  database: { readonly path: string } & WriterLimits,
-  options: Partial<DataSourceOptions>,
-): DataSource {
-  const dataSource = new SqliteDataSource({
-    ...options,
-    type: 'better-sqlite3',
-    driver: betterSqlite3(),
-    database: database.path,
-  } as DataSourceOptions);
-  // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
-  dataSource.driver = new SqliteDriver(dataSource, database);
-  return dataSource;
-}
-
-class SqliteDataSource extends GuardedDataSource {
+export class SqliteDataSource extends GuardedDataSource {
   protected override readonly QueryBuilder = SqliteQueryBuilder;
+
+  constructor(path: string, limits: WriterLimits, options: Partial<DataSourceOptions>) {
+    super({ ...options, type: 'better-sqlite3', driver: betterSqlite3(), database: path } as DataSourceOptions);
+    // TypeORM creates its own driver and has no option for another. Nothing has used that driver yet.
+    this.driver = new SqliteDriver(this, limits);
+  }
 }
 
 /** Number of alternatives in one level of an expression, whose depth is at most 1000 (https://sqlite.org/limits.html). */

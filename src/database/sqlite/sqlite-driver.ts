@@ -3,16 +3,8 @@ import { dirname } from 'node:path';
 import type { DataSource, ObjectLiteral, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { DatabaseStartError } from '../errors.js';
-import {
-  type ConnectionUsage,
-  type Dialect,
-  type Engine,
-  type Snapshot,
-  type Sql,
-  sqlOf,
-  type StatementLimits,
-} from '../engine.js';
+import { DatabaseStartError, rootCause } from '../errors.js';
+import { type ConnectionUsage, type Dialect, type Engine, type Snapshot, type Sql, sqlOf } from '../engine.js';
 import {
   rejectRoundedIntegers,
   rejectUnstorable,
@@ -22,8 +14,7 @@ import {
 } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
-import { isAutoIncrement } from '../generated-keys.js';
-import { hydratedDecimal, isDecimal, storedDecimal } from '../decimals.js';
+import { hydratedDecimal, isAutoIncrement, isDecimal, storedDecimal } from '../columns.js';
 import { lostFileProblem } from './file/file-problem.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
@@ -66,10 +57,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     deferReferences: 'PRAGMA defer_foreign_keys = ON',
     lastGivenId,
   };
-  readonly advanceIdSequence = advanceIdSequence;
   readonly busyTimeout = this.limits.busyTimeout;
   // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
-  readonly statementLimits: StatementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
+  readonly statementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 
   writer!: Writer;
   reader!: SqliteConnection;
@@ -181,6 +171,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return Object.assign(source, { close: () => transaction.end() });
   }
 
+  /** SQLite advances the sequence itself when a record is stored with its id (https://sqlite.org/autoinc.html). */
+  async advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
+    const [{ last }] = await transaction.query<[{ last: number }]>(`SELECT ${lastGivenId(table)} AS last`, []);
+    if (last >= id) return;
+    // `sqlite_sequence` has no key, and no row before the first record.
+    await transaction.sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
+    await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
+  }
+
   async check(): Promise<void> {
     // A SELECT without a table would not read the file.
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
@@ -214,24 +213,8 @@ function prepareForWriting(connection: SqliteConnection): void {
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-/** The error of better-sqlite3 inside errors of the data layer and of TypeORM; without one, the innermost error. */
-function rootCause(error: unknown): unknown {
-  const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
-  const inner = driverError ?? cause;
-  return inner === undefined || sqliteCode(error) !== '' ? error : rootCause(inner);
-}
-
 /** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
 const lastGivenId = (table: string): string => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
-
-/** SQLite advances the sequence itself when a record is stored with its id (https://sqlite.org/autoinc.html). */
-async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
-  const [{ last }] = await transaction.query<[{ last: number }]>(`SELECT ${lastGivenId(table)} AS last`, []);
-  if (last >= id) return;
-  // `sqlite_sequence` has no key, and no row before the first record.
-  await transaction.sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
-  await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
-}
 
 /** Runs SQL with the errors of TypeORM. */
 function sqliteSql(run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>): Sql {

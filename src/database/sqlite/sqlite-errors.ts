@@ -76,5 +76,5 @@ export function startError(path: string, error: unknown): DatabaseStartError {
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
   const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(code);
   const owners = isDenied ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
-  return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, error);
+  return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, { cause: error });
 }

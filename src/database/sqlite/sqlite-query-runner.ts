@@ -19,7 +19,7 @@ import {
   typeOnSqlite,
 } from './column-changes.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
-import { lateStatement, LEFT_OPEN } from '../transaction-control.js';
+import { LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
@@ -197,23 +197,11 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint') throw new TypeORMError(NO_TRANSACTION);
-    if (this.transactionOver) await this.stayOpen(sql);
+    if (this.transactionOver) await rejectLateStatement(sql, () => this.isReleased, this.dataSource.logger);
+    this.transactionOver = false;
     const { reader, writer } = this.driver;
     if (kind === 'read' && reader.prepare(sql).readonly) return this.driver.read(sql, parameters);
     return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
-  }
-
-  /**
-   * Rejects a statement that was in flight when its transaction ended: it would run outside the transaction. TypeORM
-   * releases the runner of `dataSource.transaction` by the next turn of the event loop.
-   */
-  private async stayOpen(sql: string): Promise<void> {
-    await new Promise(setImmediate);
-    if (this.isReleased) {
-      this.dataSource.logger.log('warn', lateStatement(sql));
-      throw new QueryRunnerAlreadyReleasedError();
-    }
-    this.transactionOver = false;
   }
 
   private async begin(): Promise<void> {

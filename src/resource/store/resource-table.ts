@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
-import { hydratedDecimal, storedDecimal } from '../../database/decimals.js';
+import { hydratedDecimal, storedDecimal } from '../../database/columns.js';
 import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
 import type { AnyResourceEntity } from '../resource-entity.js';

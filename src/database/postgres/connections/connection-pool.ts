@@ -17,7 +17,6 @@ import {
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
 export interface ConnectionPoolOptions {
-  /** Name in the metrics. */
   readonly name: string;
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */

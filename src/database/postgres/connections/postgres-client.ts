@@ -7,7 +7,6 @@ import { publishStatement } from '../../database-events.js';
 import { OutcomeUnknownError, UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
 import { isConnectionFailure, isTransactionTimeout, PAUSED, publishEngineError } from '../postgres-errors.js';
-import { READS } from '../postgres-sql.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -196,6 +195,14 @@ export function tlsOf({ sslMode, sslCa }: PostgresUrl & Config['database']): Cli
   if (sslMode === 'verify-full') return { ca: sslCa };
   const checked = sslMode === 'verify-ca' || sslCa !== undefined;
   return checked ? { ca: sslCa, checkServerIdentity: () => undefined } : { rejectUnauthorized: false };
+}
+
+export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+(?:NO\s+KEY\s+)?UPDATE\b)/i;
+const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
+
+/** Tells whether an autocommit statement may have changed data when its response is lost. */
+export function mayWrite(sql: string): boolean {
+  return !READS.test(sql) && !CHANGES_NOTHING.test(sql);
 }
 
 /** `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction. */

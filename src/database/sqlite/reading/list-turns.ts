@@ -13,18 +13,13 @@ interface List {
 
 export type RunStatement = <T>(statement: () => T) => T | Promise<T>;
 
-interface Waiting {
-  readonly list: List;
-  readonly start: () => void;
-}
-
 /**
  * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. The list that
  * has taken the least time and the list whose statement has waited longest take turns, so that a short page does not
  * wait for long lists, and these continue however many short lists arrive.
  */
 export class ListTurns {
-  private readonly waiting: Waiting[] = [];
+  private readonly waiting: { readonly list: List; readonly start: () => void }[] = [];
   private spent = 0;
   /** Milliseconds of other work since the last share. */
   private spentByOthers = 0;
@@ -70,13 +65,13 @@ export class ListTurns {
     this.turning = false;
     this.spent = 0;
     this.spentByOthers = 0;
-    while (this.waiting.length > 0 && this.spent < SHARE) this.next().start();
+    while (this.waiting.length > 0 && this.spent < SHARE) this.startNext();
   };
 
-  private next(): Waiting {
+  private startNext(): void {
     this.isOldestNext = !this.isOldestNext;
     const spent = this.waiting.map(({ list }) => list.spent);
     const index = this.isOldestNext ? 0 : spent.indexOf(Math.min(...spent));
-    return this.waiting.splice(index, 1)[0]!;
+    this.waiting.splice(index, 1)[0]?.start();
   }
 }

@@ -9,13 +9,6 @@ const MOST_IDLE = 16;
 /** Maximum number of snapshots at the same time. `ListQueue` and `ListReaders` allow fewer lists. */
 const MOST_SNAPSHOTS = 80;
 
-/** One state of the file. `run` also throws the error that ended the transaction early. */
-export interface ReadTransaction {
-  run(sql: string, parameters?: readonly unknown[]): StatementResult;
-  /** A second call does nothing. */
-  end(): void;
-}
-
 /** Read-only connections for transactions that see one state of the file. */
 export class Snapshots {
   private readonly idle: SqliteConnection[] = [];
@@ -30,10 +23,10 @@ export class Snapshots {
   ) {}
 
   /**
-   * Begins a transaction on the current state.
+   * Begins a transaction on the current state. Its `run` also throws the error that ended it early.
    * @throws {DatabaseUnavailableError} when there are too many, or the file stays locked for the busy time-out
    */
-  async begin(): Promise<ReadTransaction> {
+  async begin() {
     const connection = this.idle.pop() ?? this.connect();
     try {
       connection.run('BEGIN');
@@ -46,7 +39,18 @@ export class Snapshots {
       this.giveBack(connection);
       throw error;
     }
-    return this.transactionOn(connection);
+    let over: Error | undefined;
+    const end = (reason: Error): void => {
+      if (!this.running.delete(end)) return;
+      over = reason;
+      this.giveBack(connection);
+    };
+    this.running.add(end);
+    const run = (sql: string, parameters?: readonly unknown[]): StatementResult => {
+      if (over !== undefined) throw over;
+      return connection.run(sql, parameters);
+    };
+    return { run, end: () => end(TRANSACTION_ENDED) };
   }
 
   /** Ends all running transactions, which keep SQLite from restarting the WAL. Returns their number. */
@@ -75,21 +79,6 @@ export class Snapshots {
     const connection = new SqliteConnection(this.path, { readonly: true });
     this.open.add(connection);
     return connection;
-  }
-
-  private transactionOn(connection: SqliteConnection): ReadTransaction {
-    let over: Error | undefined;
-    const end = (reason: Error): void => {
-      if (!this.running.delete(end)) return;
-      over = reason;
-      this.giveBack(connection);
-    };
-    this.running.add(end);
-    const run = (sql: string, parameters?: readonly unknown[]): StatementResult => {
-      if (over !== undefined) throw over;
-      return connection.run(sql, parameters);
-    };
-    return { run, end: () => end(TRANSACTION_ENDED) };
   }
 
   private giveBack(connection: SqliteConnection): void {

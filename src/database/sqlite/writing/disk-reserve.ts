@@ -11,7 +11,6 @@ import type { SqliteConnection } from '../sqlite-connection.js';
 const LARGEST = 1000;
 const SMALLEST = 16;
 
-/** Pages of the reserve for the WAL index. */
 const WAL_INDEX = 8;
 
 // Bytes; https://sqlite.org/walformat.html, section 2.

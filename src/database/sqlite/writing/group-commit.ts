@@ -14,7 +14,6 @@ interface PendingJob {
   fail(error: Error): void;
 }
 
-/** The open transaction. */
 interface Batch {
   readonly began: number;
   /** Whether the volume is full. Then only jobs that reclaim space may join, each with its own commit. */
@@ -103,7 +102,6 @@ export class GroupCommit {
     if (this.batch !== undefined && this.batch.pending.length > 0) await this.committed(false);
   }
 
-  /** Commits the batch and settles its jobs. */
   commit(): void {
     const { batch } = this;
     if (batch === undefined) return;
@@ -122,8 +120,13 @@ export class GroupCommit {
     for (const job of batch.pending) job.done(batch.pending.length);
   }
 
+  /** Rolls back. If that fails, it is repeated before the next transaction begins; nothing commits it. */
   failAll(error: unknown): void {
-    this.rollBack();
+    try {
+      if (this.connection.inTransaction) this.connection.run('ROLLBACK');
+    } catch (failure) {
+      new Logger('Database').error(`A transaction could not be rolled back: ${(failure as Error).message}`);
+    }
     this.fail(error);
   }
 
@@ -162,16 +165,6 @@ export class GroupCommit {
     const pending = this.batch?.pending ?? [];
     this.batch = undefined;
     for (const job of pending) job.fail(translated(error));
-  }
-
-  /** Rolls back. If that fails, it is repeated before the next transaction begins; nothing commits it. */
-  private rollBack(): void {
-    if (!this.connection.inTransaction) return;
-    try {
-      this.connection.run('ROLLBACK');
-    } catch (error) {
-      new Logger('Database').error(`A transaction could not be rolled back: ${(error as Error).message}`);
-    }
   }
 
   /** Makes the whole WAL usable for jobs that reclaim space, if necessary by ending lists. */

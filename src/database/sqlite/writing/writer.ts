@@ -1,3 +1,4 @@
+import type { Config } from '../../../config/config.js';
 import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type ConnectionUsage, repeatAfter } from '../../engine.js';
@@ -9,12 +10,8 @@ import { GroupCommit } from './group-commit.js';
 import { isBusy, translated } from '../sqlite-errors.js';
 import { WriteTransaction } from './write-transaction.js';
 
-export interface WriterLimits {
-  /** Milliseconds to wait for a slot, and for the lock of another process. */
-  readonly busyTimeout: number;
-  /** Milliseconds that a transaction may last. */
-  readonly transactionTimeout: number;
-}
+/** The milliseconds to wait for a slot or the lock of another process, and those that a transaction may last. */
+export type WriterLimits = Pick<Config['database'], 'busyTimeout' | 'transactionTimeout'>;
 
 /** A job that waits for its slot on the writing connection. */
 interface Job extends Waiter {
@@ -25,8 +22,6 @@ interface Job extends Waiter {
   /** Begins a transaction, which keeps the slot until `endSlot`, or runs an autocommit statement. */
   run(): void;
 }
-
-const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: another one waits for it to end.';
 
 /**
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
@@ -51,15 +46,11 @@ export class Writer {
     private readonly limits: WriterLimits,
   ) {
     const { busyTimeout } = limits;
-    this.queue = new WaitQueue(
-      busyTimeout,
-      () =>
-        new DatabaseUnavailableError(
-          this.busyRetries > 0
-            ? `Another process has locked the database for ${busyTimeout} ms (DATABASE_BUSY_TIMEOUT)`
-            : `No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`,
-        ),
-    );
+    const locked = `Another process has locked the database for ${busyTimeout} ms (DATABASE_BUSY_TIMEOUT)`;
+    const advice = 'Inside a transaction, write through its own manager: another one waits for it to end.';
+    const message = (): string =>
+      this.busyRetries > 0 ? locked : `No slot to write within ${busyTimeout} ms. ${advice}`;
+    this.queue = new WaitQueue(busyTimeout, () => new DatabaseUnavailableError(message()));
     this.group = new GroupCommit(connection, reserve, file);
   }
 
@@ -92,15 +83,15 @@ export class Writer {
   }
 
   /**
-   * Begins a transaction in its slot.
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
   begin(reclaimsSpace: boolean, isSingle = false): Promise<WriteTransaction> {
     return new Promise((resolve, reject) => {
       const { group, connection, endSlot } = this;
-      const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
-      const run = (): void => resolve(new WriteTransaction(group, connection, options, endSlot));
+      const { transactionTimeout } = this.limits;
+      const run = (): void =>
+        resolve(new WriteTransaction(group, connection, reclaimsSpace, isSingle, transactionTimeout, endSlot));
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }

@@ -1,6 +1,29 @@
-import type { TableColumn } from 'typeorm';
+import { type EntityMetadata, QueryFailedError, type TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { UnstorableValueError } from './unstorable-value.js';
+
+interface Generated {
+  readonly isGenerated?: boolean;
+  readonly generationStrategy?: string;
+}
+
+/** Tells whether a column is a number that the database generates. */
+export const isAutoIncrement = ({ isGenerated, generationStrategy }: Generated): boolean =>
+  isGenerated === true && generationStrategy === 'increment';
+
+/** Makes generated keys of `bigint` numbers: TypeORM would make them strings, and `save` would not find their rows. */
+export function useNumberKeys(entities: readonly EntityMetadata[]): void {
+  const columns = entities.flatMap((entity) => entity.columns);
+  // Another name of the same type.
+  for (const column of columns) if (isAutoIncrement(column) && column.type === 'bigint') column.type = 'int8';
+}
+
+/** A value that its column cannot hold: 404 for a path parameter, otherwise 400, as with this code of PostgreSQL. */
+export class UnstorableValueError extends QueryFailedError {
+  constructor(message: string, value?: unknown, column?: string) {
+    // PostgreSQL names the parameter of the value in this way; see `constraintViolation`.
+    super('', [value], Object.assign(new Error(message), { code: '22P02', column, where: '$1' }));
+  }
+}
 
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;
@@ -9,7 +32,6 @@ const TYPES = new Set<unknown>(['decimal', 'dec', 'numeric', 'number']);
 
 export const isDecimal = ({ type }: Pick<ColumnMetadata | TableColumn, 'type'>): boolean => TYPES.has(type);
 
-/** A decimal in the notation of PostgreSQL. */
 const NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*$/i;
 
 /** Converts a decimal to text with the digits of its scale, as PostgreSQL returns it. Other values stay as they are. */
