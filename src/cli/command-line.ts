@@ -6,7 +6,7 @@ import {
   DiskFullError,
   OutcomeUnknownError,
 } from '../database/errors.js';
-import { StorageFullError } from '../resource/record-errors.js';
+import { StorageFullError } from '../resource/usage/usage-counter.js';
 import { Failure, UsageError } from './command-errors.js';
 import { program } from './program.js';
 

@@ -8,8 +8,13 @@ import { subjectOf } from '../auth/principal.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { clientKey, replyOf } from '../http/messages/request.js';
-import { RateClass, type RouteClass } from './rate-class.decorator.js';
 import { RequestCounts, SharedCounts } from './request-counts.js';
+
+/** A class of routes that has separate limits. */
+type RouteClass = 'read' | 'write' | 'list';
+
+/** Sets the class in which requests of a route count. Without it, GET and HEAD are `read`, other methods `write`. */
+export const RateClass = Reflector.createDecorator<RouteClass>();
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };

@@ -8,12 +8,11 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { IDEMPOTENCY_KEY } from '../http/body/raw-body.js';
+import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
 import { pathPrefix } from '../http/routing/handlers.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { idempotencyKeyOf } from './idempotency/idempotency.js';
 import { etagOf, Preconditions } from './preconditions.js';
-import { invalidId } from './record-errors.js';
 import type { Stored } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
 
@@ -29,12 +28,11 @@ export class ResourceExchange {
   get preconditions(): Preconditions {
     const { request, reply } = this;
     const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
-    const keyOf = IDEMPOTENCY_KEY in request.headers ? idempotencyKeyOf : () => undefined;
-    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, keyOf(request, reply));
+    this.knownPreconditions ??= new Preconditions(ifMatch, ifNoneMatch, idempotencyKeyOf(request, reply));
     return this.knownPreconditions;
   }
 
-  /** Returns the record of a GET, or `undefined` with status 304. @throws {ApiError} 412 when `If-Match` does not hold */
+  /** The record of a GET, or `undefined` with status 304. @throws {ApiError} 412 when `If-Match` does not hold */
   record<T>({ record, version }: Stored<T>): T | undefined {
     this.reply.header('etag', etagOf(version));
     if (!this.preconditions.isNotModified(version)) return record;
@@ -60,6 +58,10 @@ export const Exchange = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => new ResourceExchange(context),
 );
 
+export function invalidId({ message }: IdKind, parameter = 'id'): ApiError {
+  return invalidRequest([{ parameter, message }]);
+}
+
 /** `@Param('note', ParseIdPipe)`: a record id in a path; any other text is 400. */
 @Injectable()
 export class ParseIdPipe implements PipeTransform<string, Id> {
@@ -67,7 +69,7 @@ export class ParseIdPipe implements PipeTransform<string, Id> {
 
   transform(text: string, { data = 'id' }: ArgumentMetadata): Id {
     const id = this.ids.parse(text);
-    if (id === undefined) throw invalidId(data, this.ids);
+    if (id === undefined) throw invalidId(this.ids, data);
     return id;
   }
 }

@@ -53,9 +53,7 @@ export const UUID_IDS: IdKind<string> = {
   next: () => v7(),
 };
 
-export function idKindOf(columnType: unknown): IdKind {
-  return columnType === 'uuid' ? UUID_IDS : INTEGER_IDS;
-}
+export const idKindOf = (columnType: unknown): IdKind => (columnType === 'uuid' ? UUID_IDS : INTEGER_IDS);
 
 /**
  * The CHECK of an id that is a UUID: SQLite has no type for it. It contains no `),`, which TypeORM takes for the end of

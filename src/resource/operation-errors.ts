@@ -7,11 +7,13 @@ import { unknownParameter } from '../http/request.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { described, type DescribedError } from '../openapi/documented-errors.js';
 import type { HeaderName } from '../openapi/header-fields.js';
+import { invalidId } from './exchange.js';
 import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
-import { excludedVersion, preconditionRequired, staleVersion } from './preconditions.js';
-import { invalidId, ResourceNotFoundError, StorageFullError } from './record-errors.js';
+import { preconditionFailed, preconditionRequired } from './preconditions.js';
 import type { ResourceName } from './resource.js';
+import { ResourceNotFoundError } from './store/resource-repository.js';
+import { StorageFullError } from './usage/usage-counter.js';
 
 const parameter = unknownParameter('limit');
 const disk = new DiskFullError(undefined);
@@ -19,10 +21,9 @@ const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
 
 /** Errors of the GET of a list with the header fields of its 200; `of` is the resource whose id is in the path. */
 export function listErrors(query: Type, headers: readonly HeaderName[], of?: ResourceName): DescribedError[] {
-  const known = [...propertiesOf(query).declared].join(', ');
   const invalidQuery = described('A parameter is unknown or not valid', {
     value: invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }]),
-    name: invalidRequest([{ parameter: 'colour', message: `is not known here; known are ${known}` }]),
+    name: unknownParameter('colour', propertiesOf(query).declared),
   });
   const parentErrors = of === undefined ? [] : [invalidRecordId(of), notFound(of)];
   return [invalidQuery, stale(...headers), ...parentErrors];
@@ -49,7 +50,10 @@ export function writeErrors(name: ResourceName, method: 'POST' | 'PUT' | 'PATCH'
   return [
     ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)]),
     notFound(name),
-    described(FAILED_CONDITION, { changed: staleVersion(), excluded: excludedVersion() }),
+    described(FAILED_CONDITION, {
+      changed: preconditionFailed('stale'),
+      excluded: preconditionFailed('excluded'),
+    }),
     described('The service requires If-Match (`REQUIRE_IF_MATCH`)', { absent: preconditionRequired() }),
     described('The volume of the database is full', { disk }),
   ];
@@ -62,14 +66,14 @@ export const KEY_ERRORS: readonly DescribedError[] = [
 ];
 
 function invalidRecordId({ ids }: ResourceName): DescribedError {
-  const errors = { id: invalidId('id', ids), parameter };
-  return described('The id is not valid, or there is a parameter that is not known', errors);
+  const description = 'The id is not valid, or there is a parameter that is not known';
+  return described(description, { id: invalidId(ids), parameter });
 }
 
 function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
   const description =
     'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid';
-  return described(description, { ...bodyErrors(body), id: invalidId('id', ids) });
+  return described(description, { ...bodyErrors(body), id: invalidId(ids) });
 }
 
 /** One error of a body is that its first property is `null`. */
@@ -86,7 +90,7 @@ function notFound(name: ResourceName): DescribedError {
 
 /** 412 on a GET; it has the header fields of the successful response. */
 const stale = (...headers: HeaderName[]): DescribedError =>
-  described(FAILED_CONDITION, { changed: staleVersion() }, ...headers);
+  described(FAILED_CONDITION, { changed: preconditionFailed('stale') }, ...headers);
 
 function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
   const errors = { type: wrongMediaType(method), coding: wrongCoding() };

@@ -10,7 +10,7 @@ import {
   type HeaderName,
   headers,
 } from '../openapi/header-fields.js';
-import { RateClass } from '../rate-limit/rate-class.decorator.js';
+import { RateClass } from '../rate-limit/rate-limit.guard.js';
 import { createErrors, getErrors, KEY_ERRORS, listErrors, writeErrors } from './operation-errors.js';
 import type { ResourceName } from './resource.js';
 

@@ -5,9 +5,7 @@ import type { IdempotencyKey } from './idempotency/idempotency.js';
 import type { Version, WriteCheck } from './resource-entity.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
-export function etagOf({ epoch, revision }: Version): string {
-  return `"${epoch}-${revision}"`;
-}
+export const etagOf = ({ epoch, revision }: Version): string => `"${epoch}-${revision}"`;
 
 /** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13), and the `Idempotency-Key` of a POST. */
 export class Preconditions {
@@ -25,7 +23,7 @@ export class Preconditions {
     if (this.ifMatch === undefined && this.ifNoneMatch === undefined) return false;
     const etag = etagOf(version);
     if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) {
-      throw hasEntityTag(this.ifMatch, etag, 'weak') ? weakTag() : staleVersion();
+      throw preconditionFailed(hasEntityTag(this.ifMatch, etag, 'weak') ? 'weak' : 'stale');
     }
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');
   }
@@ -37,7 +35,7 @@ export class Preconditions {
   forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): WriteCheck {
     return (current) => {
       if (requireIfMatch && this.ifMatch === undefined) throw preconditionRequired();
-      if (this.isNotModified(current)) throw excludedVersion();
+      if (this.isNotModified(current)) throw preconditionFailed('excluded');
     };
   }
 }
@@ -49,18 +47,13 @@ export function preconditionRequired(): ApiError {
   return new ApiError(428, 'PRECONDITION_REQUIRED', message);
 }
 
-export function staleVersion(): ApiError {
-  return preconditionFailed('The record has changed since you read it; read it again, then decide');
-}
+/** Why a condition does not hold. */
+const FAILURES = {
+  stale: 'The record has changed since you read it; read it again, then decide',
+  weak: 'If-Match never matches a weak ETag: leave out W/, which a proxy that compresses adds',
+  excluded: 'The record is one that If-None-Match excludes',
+} as const;
 
-function weakTag(): ApiError {
-  return preconditionFailed('If-Match never matches a weak ETag: leave out W/, which a proxy that compresses adds');
-}
-
-export function excludedVersion(): ApiError {
-  return preconditionFailed('The record is one that If-None-Match excludes');
-}
-
-function preconditionFailed(message: string): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', message);
+export function preconditionFailed(reason: keyof typeof FAILURES): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', FAILURES[reason]);
 }

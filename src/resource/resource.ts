@@ -4,59 +4,31 @@ import type { Sql } from '../database/engine.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from './resource-entity.js';
 
-/** The name of a resource, from which its URL, messages and error codes derive, and the kind of its ids. */
-export class ResourceName<I extends Id = Id> {
-  /**
-   * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
-   * @param plural as in its URL, its scopes, its table and its `storage` row
-   * @param ids as in its entity: `INTEGER_IDS` for `ResourceEntity`, `UUID_IDS` for `UuidResourceEntity`
-   */
-  constructor(
-    readonly singular: string,
-    readonly plural = `${singular}s`,
-    readonly ids: IdKind<I> = INTEGER_IDS as IdKind as IdKind<I>,
-  ) {}
-
-  /** Singular in messages: `gift card`. */
-  get text(): string {
-    return this.singular.replaceAll('-', ' ');
-  }
-
-  /** Plural in messages: `gift cards`. */
-  get pluralText(): string {
-    return readableName(this.plural);
-  }
-
-  /** A number of records in messages: `1 gift card`, `2 gift cards`. */
-  counted(count: number): string {
-    return `${count} ${count === 1 ? this.text : this.pluralText}`;
-  }
-
-  /** The singular with its article: `a jar`, `an order`. */
-  get indefinite(): string {
-    return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
-  }
-
-  /** Singular in names of types and operations: `GiftCard`. */
-  get typeName(): string {
-    return this.singular.split('-').map(capitalized).join('');
-  }
-
-  /** Plural in names of types and operations: `GiftCards`. */
-  get pluralTypeName(): string {
-    return this.plural.split(/[-_]/).map(capitalized).join('');
-  }
-
-  get notFoundCode(): string {
-    return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
-  }
-}
+export const readableName = (plural: string): string => plural.replaceAll(/[-_]/g, ' ');
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** The plural name in messages: `gift cards` for `gift-cards`. */
-export function readableName(plural: string): string {
-  return plural.replaceAll(/[-_]/g, ' ');
+/** The name of a resource, for its URL, messages and types: `gift cards`, `1 gift card`, `a gift card`, `GiftCard`. */
+export class ResourceName<I extends Id = Id> {
+  readonly text = this.singular.replaceAll('-', ' ');
+  readonly pluralText = readableName(this.plural);
+  readonly indefinite = `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
+  readonly typeName = this.singular.split('-').map(capitalized).join('');
+  readonly pluralTypeName = this.plural.split(/[-_]/).map(capitalized).join('');
+  readonly notFoundCode = `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
+
+  constructor(
+    /** In lower case, with hyphens between words: `gift-card`. */
+    readonly singular: string,
+    /** As in its URL, its scopes, its table and its `storage` row. */
+    readonly plural = `${singular}s`,
+    /** As in its entity: `INTEGER_IDS` for `ResourceEntity`, `UUID_IDS` for `UuidResourceEntity`. */
+    readonly ids: IdKind<I> = INTEGER_IDS as IdKind as IdKind<I>,
+  ) {}
+
+  counted(count: number): string {
+    return `${count} ${count === 1 ? this.text : this.pluralText}`;
+  }
 }
 
 /** A record before and after a write; a new record has no `before`. */
@@ -71,29 +43,18 @@ export interface RuleTransaction extends Sql {
    * Then a write of another resource waits, and its own rule sees this write.
    */
   lock<Row>(table: string, id: Id): Promise<Row | undefined>;
-  /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
+  /** Locks rows in the order of their ids, which prevents deadlocks. */
   lockAll<Row>(table: string, ids: readonly Id[]): Promise<Row[]>;
 }
 
 /**
- * A rule across records of one or several resources. It runs inside the transaction of each POST, PUT, PATCH and import
- * of the resource, after the write, so its SQL reads the new values. When it throws an `ApiError` or an exception of
- * Nest, the write is undone, and the error is the response. It may run again, so it must only use its arguments.
+ * A rule across records, in the transaction of each POST, PUT, PATCH and import, after the write: its SQL reads the new
+ * values. It may run again, so it must only use its arguments. If it throws, the write is undone; an `ApiError` or
+ * exception of Nest is the response, and `checkAll` runs again for each record alone.
  */
-export type Rule<Entity extends AnyResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
-
-/** Runs once for each record: plain, and slower than a rule for all. */
-export interface RuleForOne<Entity extends AnyResourceEntity> {
-  check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void>;
-}
-
-/**
- * Runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it throws, it runs
- * again for each record alone, so its error need not name the wrong record.
- */
-export interface RuleForAll<Entity extends AnyResourceEntity> {
-  checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
-}
+export type Rule<Entity extends AnyResourceEntity> =
+  | { check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void> }
+  | { checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void> };
 
 export type RecordClass<T = object> = new (...args: never[]) => T;
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { RateClass } from '../../src/rate-limit/rate-class.decorator.js';
+import { RateClass } from '../../src/rate-limit/rate-limit.guard.js';
 import { RequestCounts } from '../../src/rate-limit/request-counts.js';
 import { until } from '../support/until.js';
 import { expectError } from '../support/expect-error.js';

@@ -19,14 +19,13 @@ import { migrate } from '../../src/database/schema/migrations.js';
 import { transaction } from '../../src/database/engine.js';
 import { isOneOf, References, ResourceEntity, type StoredRecord } from '../../src/resource/resource-entity.js';
 import { ResourceName } from '../../src/resource/resource.js';
-import { StorageFullError } from '../../src/resource/record-errors.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
 import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Version } from '../../src/resource/resource-entity.js';
 import { prepareStorage } from '../../src/resource/usage/storage-row.js';
-import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
+import { StorageFullError, UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import { engineInUse, provideDatabase } from '../support/engine.js';
 import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
 

@@ -4,7 +4,7 @@ import type { EntityMetadata } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../../database/engine.js';
 import { DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import type { Id } from '../../resource/id-kinds.js';
-import { StorageFullError } from '../../resource/record-errors.js';
+import { StorageFullError } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../command-errors.js';
 import { progressOf } from '../output/progress.js';
 import { problemsIn } from '../resources/record-lines.js';

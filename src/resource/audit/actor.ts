@@ -61,14 +61,11 @@ export async function runAudited<T>(
     [json],
   );
   const forgetActors = () => transaction.query('DELETE FROM audit_actors', []);
-  let result: T;
-  try {
-    result = await statement();
-  } catch (error) {
+  const result = await statement().catch(async (error: unknown) => {
     // If the transaction has ended, the database has forgotten the actors.
     await forgetActors().catch(() => undefined);
     throw error;
-  }
+  });
   await forgetActors();
   await seal(dataSource, transaction, name);
   return result;

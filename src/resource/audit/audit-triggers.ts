@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, dropTriggersByName, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, dropTriggersByName, enabledTriggers, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `runAudited`. */
@@ -13,9 +13,9 @@ export async function hasAuditTriggers(
   table: string,
   audited: boolean,
 ): Promise<boolean> {
-  if (audited) return areMade(runner, table, triggersOf(dataSource, table));
+  if (audited) return areMade(runner, dataSource, table, triggersOf(dataSource, table));
   const existing = await enabledTriggers(runner, dataSource, [table]);
-  return !auditTriggerNames(table).some((name) => existing.has(name));
+  return !existing.some(({ name }) => auditTriggerNames(table).includes(name));
 }
 
 /** Makes the triggers that write the lines of a table, and the row of its chain. */
@@ -41,20 +41,7 @@ const GUARDS = {
 export async function missingGuards(runner: Runner, dataSource: DataSource): Promise<string[]> {
   const found = await enabledTriggers(runner, dataSource, ['audit', 'audit_chains']);
   const guards = GUARDS[dataSource.options.type === 'postgres' ? 'postgres' : 'sqlite'];
-  return guards.filter((name) => !found.has(name));
-}
-
-/** The names of the triggers of some tables, without those that are disabled. */
-async function enabledTriggers(runner: Runner, { options }: DataSource, tables: string[]): Promise<Set<string>> {
-  const isPostgres = options.type === 'postgres';
-  const names = tables.map((table) => (isPostgres ? `to_regclass('"${table}"')` : `'${table}'`)).join(', ');
-  const rows = await runner.query<{ name: string }[]>(
-    isPostgres
-      ? `SELECT tgname AS name FROM pg_trigger WHERE tgrelid IN (${names}) AND tgenabled IN ('O', 'A')`
-      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN (${names})`,
-    [],
-  );
-  return new Set(rows.map(({ name }) => name));
+  return guards.filter((guard) => !found.some(({ name }) => name === guard));
 }
 
 const EVENTS = ['insert', 'update', 'delete'] as const;

@@ -3,7 +3,8 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
-import { chainsOf, hashOf, lockChain, seal } from './audit-lines.js';
+import { placeholders } from '../store/resource-table.js';
+import { chainsOf, CONTENT_COLUMNS, hashOf, lockChain, seal } from './audit-lines.js';
 
 const DAY = 24 * 3_600_000;
 /** Maximum number of lines that one transaction deletes. */
@@ -79,14 +80,14 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     const user = this.dataSource.options.type === 'postgres' ? 'session_user::text' : `'sqlite'`;
     const [{ databaseUser }] = await tx.query<[{ databaseUser: string }]>(`SELECT ${user} AS "databaseUser"`, []);
     const sequence = chain.sequence + 1;
-    const line = { resource, sequence, at: time.toISOString(), operation: 'prune', record: '', databaseUser } as const;
-    const after = JSON.stringify({ through });
-    const unknown = { issuer: null, subject: null, address: null, requestId: null, before: null };
-    const hash = hashOf({ ...line, ...unknown, after }, chain.hash);
+    const change = { resource, sequence, at: time.toISOString(), operation: 'prune', record: '' } as const;
+    const nobody = { issuer: null, subject: null, address: null, requestId: null };
+    const line = { ...change, ...nobody, databaseUser, before: null, after: JSON.stringify({ through }) };
+    const hash = hashOf(line, chain.hash);
+    const values = [...Object.values(line), chain.hash, hash];
     await tx.query(
-      `INSERT INTO audit (resource, sequence, at, operation, record, database_user, "after", previous, hash)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [...Object.values(line), after, chain.hash, hash],
+      `INSERT INTO audit (${CONTENT_COLUMNS.join(', ')}, previous, hash) VALUES (${placeholders(values)})`,
+      values,
     );
     await tx.sql`UPDATE audit_chains SET sequence = ${sequence}, sealed = ${sequence}, hash = ${hash}
       WHERE resource = ${resource}`;

@@ -8,7 +8,7 @@ import { committed } from '../../database/engine.js';
 import { invalidRequest } from '../../http/errors/api-error.js';
 import { ApiErrors, describedError } from '../../openapi/documented-errors.js';
 import { headers } from '../../openapi/header-fields.js';
-import { RateClass } from '../../rate-limit/rate-class.decorator.js';
+import { RateClass } from '../../rate-limit/rate-limit.guard.js';
 import { Exchange, ResourceExchange } from '../exchange.js';
 import { nextPageLink } from '../lists/resource-lists.js';
 import { actAsRequest } from './actor.js';

@@ -30,7 +30,6 @@ export class IdempotencyKey {
   readonly id: string;
   /** Hash of the query and the body, which must be equal in a repetition. */
   readonly fingerprint: string;
-  /** Whether the request has made a write with it. */
   isUsed = false;
 
   constructor(
@@ -53,7 +52,7 @@ export class IdempotencyKey {
  * @throws {ApiError} 400 when it is invalid
  */
 export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
-  if (request.method !== 'POST') return undefined;
+  if (request.method !== 'POST' || !(IDEMPOTENCY_KEY in request.headers)) return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
   const text = String(request.headers[IDEMPOTENCY_KEY]);
   const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1');
@@ -171,6 +170,7 @@ export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSig
   while (!signal.aborted && (await committed(dataSource).query<unknown[]>(find, [])).length > 0) {
     const started = performance.now();
     await transaction(dataSource, (tx) => tx.query(deletion, []), { reclaimsSpace: true });
+    // Others have half of the time for their writes.
     await delay(performance.now() - started, undefined, { signal }).catch(() => undefined);
   }
 }

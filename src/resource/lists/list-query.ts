@@ -1,20 +1,37 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsIn,
+  IsInt,
+  Max,
+  Min,
+  ValidateBy,
+  type ValidationArguments,
+} from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { Parsed, QueryArray, QueryInteger } from '../../http/validation/query-values.js';
 import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
-import { DATE_SCHEMA, DATE_TIME_SCHEMA, DECIMAL_SCHEMA, MOST_DIGITS, PARSERS } from '../value-parsers.js';
-import type { Sorts, ValueType } from '../value-parsers.js';
-import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
-import { AfterParameter, SortParameter } from './order-parameters.js';
+import {
+  DATE_SCHEMA,
+  DATE_TIME_SCHEMA,
+  DECIMAL_SCHEMA,
+  MOST_DIGITS,
+  PARSERS,
+  type Sorts,
+  type ValueType,
+} from '../value-parsers.js';
+import { CURSOR, ListPart, type ListQuery, positionOf } from './list-declaration.js';
 
 const MAX_LIMIT = 1000;
 
 export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
+
+const ID_SORTS = ['id', '-id'];
 
 const limitError = { message: LIMIT_ERROR };
 
@@ -50,6 +67,74 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts
     sort?: string;
   }
   return ResourceListQuery;
+}
+
+function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
+  const properties = ['id', ...Object.keys(sorts)];
+  const values = properties.flatMap((property) => [property, `-${property}`]);
+  // Names for client generators, which cannot derive them from values such as `-id`.
+  const enumSchema = { default: 'id', 'x-enum-varnames': properties.flatMap(variableNames) };
+  const description =
+    properties.length === 1
+      ? 'Oldest first (`id`) or newest first (`-id`).'
+      : 'In ascending order of this property, or with `-` in descending order; equal ones by id in the same direction. Records ' +
+        'without a value come last in both directions.';
+  return applyDecorators(
+    ApiPropertyOptional({ enum: values, enumName: `${name.typeName}Sort`, enumSchema, description }),
+    IsOptionalNotNull(),
+    IsIn(values, { message: `must be given once, as one of ${values.join(', ')}` }),
+  );
+}
+
+function variableNames(property: string): string[] {
+  const capitalized = property.charAt(0).toUpperCase() + property.slice(1);
+  return [`${capitalized}Ascending`, `${capitalized}Descending`];
+}
+
+function AfterParameter({ ids }: ResourceName, sorts: Sorts): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional(Object.keys(sorts).length === 0 ? afterId(ids) : AFTER_ID_OR_CURSOR),
+    IsOptionalNotNull(),
+    QueryInteger(),
+    ValidateBy({
+      name: 'isAfter',
+      validator: {
+        validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts, ids),
+        defaultMessage: (argumentsOf) =>
+          ID_SORTS.includes(sortOf(argumentsOf!))
+            ? 'must be given once, as the id of the last record seen, or 0'
+            : 'must be given once, as in the link to the next page of a list with this sort, or 0',
+      },
+    }),
+  );
+}
+
+function afterId({ schema }: IdKind) {
+  const description = 'Only records that come after the one with this id; 0 begins at the beginning.';
+  if (schema.type === 'integer') return { ...schema, minimum: 0, example: 0, description } as const;
+  return { type: 'string', pattern: `^0$|${schema.pattern}`, example: '0', description } as const;
+}
+
+const AFTER_ID_OR_CURSOR = {
+  type: 'string',
+  pattern: CURSOR.source,
+  example: '0',
+  description:
+    'Only records that come after this one: by id, the id of the last record seen; by another property, `after` of the ' +
+    'link to the next page, unchanged. `0` begins at the beginning.',
+} as const;
+
+const sortOf = ({ object }: ValidationArguments): string => (object as { sort?: string }).sort ?? 'id';
+
+/** Tells whether a value of `after` fits the sort: an id, 0, or a cursor. An integer has been parsed already. */
+function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
+  if (value === 0) return true;
+  if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return ids.isId(value);
+  if (typeof value !== 'string') return false;
+  const property = sort.replace(/^-/, '');
+  // The check on `sort` reports unknown sorts.
+  if (!Object.hasOwn(sorts, property)) return CURSOR.test(value);
+  return positionOf(value, property, sorts[property]!, ids) !== undefined;
 }
 
 /** A filter by an enum property. A repeated parameter means "or". */
@@ -105,12 +190,20 @@ interface RangeLimits {
  */
 export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {
   const { schema, text } = describeRange(type, limits);
-  const validate = (value: unknown): boolean => isWithin(type, value, limits);
+  const { minimum = -Infinity, maximum = Infinity } = limits;
+  const parse = (value: string) => {
+    const parsed = PARSERS[type](value);
+    const isWithin = type === 'date' || (Number(parsed) >= minimum && Number(parsed) <= maximum);
+    return isWithin ? parsed : undefined;
+  };
+  // Decimals and dates stay strings, as do invalid values.
+  const validate = (value: unknown): boolean =>
+    typeof value === 'string' ? parse(value) !== undefined : typeof value === 'number' || value instanceof Date;
   return applyDecorators(
-    (target: object, name: string | symbol) => ListPart({ bound: boundOf(String(name), type) })(target, name),
+    ListBound(type),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
-    Parsed(PARSERS[type]),
+    Parsed(parse),
     ValidateBy({
       name: 'isRangeBound',
       validator: { validate, defaultMessage: () => `must be given once, as ${text}` },
@@ -118,22 +211,16 @@ export function RangeFilter(type: ValueType, description: string, limits: RangeL
   );
 }
 
-function boundOf(parameter: string, type: ValueType): RangeBound {
-  const [, property, end] = /^(.+)(From|To)$/.exec(parameter) ?? [];
-  if (property === undefined) {
-    throw new Error(`@RangeFilter is for properties such as quantityFrom and quantityTo, not for ${parameter}`);
-  }
-  return { parameter, property, end: end === 'From' ? 'from' : 'to', type };
-}
-
-function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximum = Infinity }: RangeLimits): boolean {
-  if (value instanceof Date) return true;
-  // A value that the parser did not convert is still a string.
-  if (typeof value === 'string' && (type === 'date' || type === 'decimal')) {
-    if (PARSERS[type](value) === undefined) return false;
-    return type === 'date' || (Number(value) >= minimum && Number(value) <= maximum);
-  }
-  return typeof value === 'number' && value >= minimum && value <= maximum;
+/** @throws {Error} for a property whose name ends neither in `From` nor in `To` */
+function ListBound(type: ValueType): PropertyDecorator {
+  return (target, name) => {
+    const parameter = String(name);
+    const [, property, end] = /^(.+)(From|To)$/.exec(parameter) ?? [];
+    if (property === undefined) {
+      throw new Error(`@RangeFilter is for properties such as quantityFrom and quantityTo, not for ${parameter}`);
+    }
+    ListPart({ bound: { parameter, property, end: end === 'From' ? 'from' : 'to', type } })(target, name);
+  };
 }
 
 const BOUNDS: Readonly<Record<ValueType, readonly [schema: ApiPropertyOptions, text: string]>> = {

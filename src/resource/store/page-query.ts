@@ -3,10 +3,6 @@ import { type Conditions, conditionsOf, joinConditions, type RecordScope, type S
 /** With a plain parameter, SQLite recompiles the statement for each value (SQLITE_DBCONFIG_ENABLE_QPSG). */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
-/** A contiguous range of the index of the order. Both engines read it without sorting. */
-export type Segment = Conditions;
-
-/** The part of a SELECT from FROM to ORDER BY, or a whole statement. */
 export interface SqlText {
   readonly sql: string;
   readonly parameters: readonly unknown[];
@@ -45,11 +41,11 @@ export class PageQuery {
    * The segments after a position: greater ids with the same value, then greater values, then records without a value.
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
-  segmentsBeyond(after: Selection['after']): Segment[] {
+  segmentsBeyond(after: Selection['after']): Conditions[] {
     const { name, cursorPlaceholder: placeholder } = this.column;
     const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
-    const segments: Segment[] = [];
+    const segments: Conditions[] = [];
     const add = (sql: readonly string[], parameters: readonly unknown[]) => segments.push({ sql, parameters });
     if (after === undefined) {
       add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
@@ -67,16 +63,16 @@ export class PageQuery {
     return segments;
   }
 
-  all({ sql, parameters }: Segment): SqlText {
+  all({ sql, parameters }: Conditions): SqlText {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
   }
 
-  matching(segment: Segment): SqlText {
+  matching(segment: Conditions): SqlText {
     return this.all(joinConditions([segment, this.filters]));
   }
 
   /** The matching rows among the first `scannedRows`. The inner LIMIT keeps SQLite on the index of the order. */
-  scanned(segment: Segment, scannedRows: number): SqlText {
+  scanned(segment: Conditions, scannedRows: number): SqlText {
     const { sql, parameters } = this.all(segment);
     return {
       sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(this.filters.sql)}`,

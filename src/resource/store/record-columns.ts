@@ -12,7 +12,6 @@ export interface RecordColumn {
   readonly metadata: ColumnMetadata;
   /** The value of a new record without the property. */
   readonly initial: () => unknown;
-  /** SQL parameter for comparisons. */
   readonly placeholder: string;
   /**
    * SQL expression for the value in a cursor, and the parameter that converts it back. It is exact: on SQLite,

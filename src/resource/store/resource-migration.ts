@@ -5,7 +5,7 @@ import { dropTriggers, makeTriggers } from '../usage/triggers.js';
 
 /** The table of a resource, without the columns `id` and `revision`. */
 export interface ResourceTableOptions {
-  /** The kind of ids, as in the entity: integers of a sequence (default), or UUIDs, which the service makes. */
+  /** As in the entity: integers of a sequence (default), or UUIDs, which the service makes. */
   readonly ids?: 'integer' | 'uuid';
   /** Columns by name: a type or options. A column is NOT NULL unless `isNullable` is set. */
   readonly columns: Readonly<Record<string, string | Omit<TableColumnOptions, 'name'>>>;

@@ -8,11 +8,11 @@ import {
   UnsafeIntegerError,
 } from '../../database/errors.js';
 import { committed, openSnapshot, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
+import { ApiError } from '../../http/errors/api-error.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
-import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
+import { saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { Id } from '../id-kinds.js';
-import { ResourceNotFoundError } from '../record-errors.js';
 import type { NewRecord, PublicRecord, Change, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
@@ -22,8 +22,6 @@ import { type Creation, ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
 
 const LARGEST_BATCH = 100;
-
-type SharedCreation<Entity extends AnyResourceEntity> = Creation<Entity> & { readonly key?: IdempotencyKey };
 
 /**
  * The repository of one resource: records, versions and count, correct under concurrency. It works without Nest.
@@ -35,10 +33,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   /** Names the records of `where`; absent for all records. */
   readonly scopeKey = this.scope.key;
   private readonly dataSource = this.table.dataSource;
-  private readonly creations = new Batcher<SharedCreation<Entity>, StoredRecord<Entity>>(
-    (batch) => this.createAll(batch),
-    { kind: 'write', maxBatchSize: LARGEST_BATCH, timeout: this.table.engine.busyTimeout },
-  );
+  private readonly creations = new Batcher<Creation<Entity>, StoredRecord<Entity>>((batch) => this.createAll(batch), {
+    kind: 'write',
+    maxBatchSize: LARGEST_BATCH,
+    timeout: this.table.engine.busyTimeout,
+  });
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -67,23 +66,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.scope.findStatement(isOneOf('id'));
-    const findTogether = async (ids: Id[]) => {
-      const found = await this.scope.find<Entity>(committed(this.dataSource), counter, statement, ids);
-      const records = new Map(found.map((stored) => [stored.record.id, stored]));
-      return ids.map((id) => {
-        const stored = records.get(id);
-        // Several callers may read one record. Each gets a copy, because it may change it.
-        return stored && { ...stored, record: this.table.copyOf(stored.record) };
-      });
-    };
-    const findAlone = async (id: Id) => (await findTogether([id]).catch((error: Error) => [error]))[0];
-    const findAll = (ids: Id[]) =>
-      findTogether(ids).catch((error: unknown) => {
-        // If one record has an integer that cannot be read, the callers of the other records still get them.
-        if (ids.length === 1 || !(error instanceof UnsafeIntegerError)) throw error;
-        return Promise.all(ids.map(findAlone));
-      });
-    this.reads = new Batcher(findAll, { kind: 'read', maxBatchSize, timeout });
+    this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
   }
 
   /**
@@ -164,7 +147,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return writeOnce(dataSource, key, () => transaction(dataSource, run, options));
   }
 
-  /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
     return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);
   }
@@ -173,7 +155,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return this.counter.usage(committed(this.dataSource));
   }
 
-  /** Opens a snapshot of all records; the caller closes it. */
   async openSnapshot(): Promise<ResourceSnapshot<Entity>> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
@@ -184,11 +165,25 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     }
   }
 
-  /**
-   * Creates records of several requests in one transaction. If the database, the rule or a key rejects one of them, or
-   * only some bring an id, each gets its own transaction.
-   */
-  private async createAll(batch: readonly SharedCreation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+  /** Reads records in one statement. Each caller gets a copy, because several may read one record and change it. */
+  private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | Error | undefined)[]> {
+    try {
+      const found = await this.scope.find<Entity>(committed(this.dataSource), this.counter, statement, ids);
+      const records = new Map(found.map((stored) => [stored.record.id, stored]));
+      return ids.map((id) => {
+        const stored = records.get(id);
+        return stored && { ...stored, record: this.table.copyOf(stored.record) };
+      });
+    } catch (error) {
+      if (!(error instanceof UnsafeIntegerError)) throw error;
+      if (ids.length === 1) return [error];
+      // One record has an integer that cannot be read. The callers of the other records still get them.
+      return (await Promise.all(ids.map((id) => this.findAll(statement, [id])))).flat();
+    }
+  }
+
+  /** Creates records in one transaction. If one is rejected, or only some have ids, each gets its own transaction. */
+  private async createAll(batch: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     if (new Set(batch.map(({ values }) => values.id === undefined)).size > 1) return this.createEach(batch);
     try {
       return await transaction(this.dataSource, async (tx) => {
@@ -210,12 +205,17 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     }
   }
 
-  private async createEach(batch: readonly SharedCreation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+  private async createEach(batch: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     return (await Promise.all(batch.map((creation) => this.createAll([creation])))).flat();
   }
 }
 
-/** @throws {ResourceNotFoundError} when a find, update or delete had no result */
+export class ResourceNotFoundError extends ApiError {
+  constructor(name: ResourceName, id: Id) {
+    super(404, name.notFoundCode, `There is no ${name.text} ${id}`);
+  }
+}
+
 export function requireFound<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
   if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
   return result;

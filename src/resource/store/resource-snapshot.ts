@@ -2,8 +2,8 @@ import type { Snapshot } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { LIMIT, PageQuery, type Segment, type SqlText } from './page-query.js';
-import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
+import { LIMIT, PageQuery, type SqlText } from './page-query.js';
+import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
 export const PAGE = 1000;
@@ -101,7 +101,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   }
 
   /** Reads with one bounded statement. The next one begins after `next`, which is absent at the end of the segment. */
-  private async step(query: PageQuery, segment: Segment, missing: number) {
+  private async step(query: PageQuery, segment: Conditions, missing: number) {
     const { scannedRows } = this.limits;
     const limit = Math.min(missing, this.mostRecords);
     const mustBound = scannedRows < Infinity && query.isFiltered;

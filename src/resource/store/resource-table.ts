@@ -15,12 +15,10 @@ export class ResourceTable {
   readonly dataSource = this.repository.manager.dataSource;
   readonly engine = engineOf(this.dataSource);
   readonly name = this.metadata.tableName;
-  /** The name in quotes. */
   readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
   readonly columns = recordColumns(this.dataSource, this.metadata);
   readonly valueColumns = this.columns.slice(1);
-  /** The referenced tables by property. */
   readonly references = this.metadata.foreignKeys.map(
     ({ columns, referencedEntityMetadata: { tableName } }) => [columns[0]!.propertyName, tableName] as const,
   );
@@ -34,7 +32,6 @@ export class ResourceTable {
   readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
   /** Parameter: the resource. A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`. */
   readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-  /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
   private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { commitPreventedBy, engineOf, preventCommit, type Sql } from '../../database/engine.js';
+import { commitPreventedBy, preventCommit, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
-import { StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
   Change,
@@ -14,8 +13,9 @@ import type {
   WriteCheck,
 } from '../resource-entity.js';
 import type { Id } from '../id-kinds.js';
+import type { IdempotencyKey } from '../idempotency/idempotency.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
-import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
+import { type LockedUsage, StorageFullError, type UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
 import { placeholders, recordValue, type Values } from './resource-table.js';
 import { conditionsOf, joinConditions, type RecordScope, type RecordSelection } from './selection.js';
@@ -31,6 +31,7 @@ export interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;
   /** Default: `currentActor()`. */
   readonly actor?: Actor;
+  readonly key?: IdempotencyKey;
 }
 
 /**
@@ -152,11 +153,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   async advanceIds(lastGivenId: number): Promise<void> {
     // The lock of the `storage` row stops other inserts.
     await this.lock();
-    const { dataSource, name } = this.table;
-    await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
+    await this.table.engine.advanceIdSequence(this.transaction, this.table.name, lastGivenId);
   }
 
-  /** Runs a write after the previous one of the transaction, even if that is not awaited: each takes the next revision. */
+  /** Runs a write after the previous one of the transaction, awaited or not: each takes the next revision. */
   private inTurn<T>(write: () => Promise<T>): Promise<T> {
     const result = lastWrites.get(this.transaction)?.then(write) ?? write();
     lastWrites.set(
@@ -258,8 +258,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     { epoch, revision }: LockedUsage,
   ): Promise<StoredRecord<Entity>[]> {
     const { table } = this;
-    const created = creations.map(({ values, actor }, index) => {
-      return { record: table.newRecord(values), version: { epoch, revision: revision + 1 + index }, actor };
+    const created = creations.map(({ values }, index) => {
+      return { record: table.newRecord(values), version: { epoch, revision: revision + 1 + index } };
     });
     const bringIds = created[0]?.record['id'] !== undefined;
     const size = Math.floor(MOST_PARAMETERS / (table.columns.length + 1));
@@ -268,7 +268,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const rows = await this.write<{ id: Id; revision: number }[]>(
         table.insert(part.length, bringIds),
         part.flatMap(({ record, version }) => [...table.parametersOf(record, bringIds), version.revision]),
-        () => part.map(({ version, actor }) => [version.revision, actor ?? currentActor()]),
+        () => part.map(({ version }, index) => [version.revision, creations[start + index]!.actor ?? currentActor()]),
       ).catch((error: unknown) => {
         throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
       });
@@ -276,10 +276,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const ids = new Map(rows.map((row) => [row.revision, row.id]));
       for (const { record, version } of part) record['id'] = ids.get(version.revision);
     }
-    const stored = created.map(({ record, version }) => ({
-      record: record as unknown as PublicRecord<Entity>,
-      version,
-    }));
+    const stored = created as unknown as StoredRecord<Entity>[];
     await this.checkRule(stored.map(({ record }) => ({ after: record })));
     return stored;
   }

@@ -24,11 +24,11 @@ export interface RecordSelection {
 }
 
 export interface Selection extends RecordSelection {
-  /** Sort property, then the id; absent: the id. */
+  /** The sort property; absent: the id. */
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
   readonly order: 'ascending' | 'descending';
-  /** Start of the page (exclusive); absent: the beginning. The record may be deleted. */
+  /** The record before the page, which may be deleted; absent: the beginning. */
   readonly after?: SortPosition;
 }
 
@@ -115,7 +115,6 @@ export class RecordScope implements Conditions {
     return new RecordScope(this.table, [...this.values, values]);
   }
 
-  /** Selects the records that match a condition with one parameter. */
   findStatement(condition: string): string {
     return `${this.table.select} WHERE ${[condition, ...this.sql].join(' AND ')}`;
   }

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { CLI } from '../../config/program-names.js';
 import { committed, type Sql, transaction } from '../../database/engine.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
@@ -18,36 +19,10 @@ type PreparedResource = Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>;
  */
 export async function prepareStorage(
   dataSource: DataSource,
-  resource: PreparedResource,
+  { resource, capacity, audited }: PreparedResource,
   mayEndAudit = false,
 ): Promise<void> {
-  if (await storeCapacity(dataSource, resource)) await prepareTriggers(dataSource, resource, mayEndAudit);
-}
-
-/**
- * @returns whether the resource has a `storage` row
- * @throws {Error} for a capacity that is no whole number
- */
-export async function storeCapacity(
-  dataSource: DataSource,
-  { resource, capacity }: Omit<PreparedResource, 'audited'>,
-): Promise<boolean> {
-  if (!Number.isSafeInteger(capacity) || capacity < 0) {
-    throw new Error(`The capacity of ${resource} is ${capacity}; it must be from 0 to ${Number.MAX_SAFE_INTEGER}`);
-  }
-  const stored = await storedCapacity(dataSource, resource);
-  if (stored === undefined) return false;
-  if (stored === capacity) return true;
-  await transaction(dataSource, (tx) => tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`);
-  if (stored !== null) logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
-  return true;
-}
-
-async function prepareTriggers(
-  dataSource: DataSource,
-  { resource, audited }: PreparedResource,
-  mayEndAudit: boolean,
-): Promise<void> {
+  if (!(await storeCapacity(dataSource, { resource, capacity }))) return;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const leavesAudit = !audited && !mayEndAudit;
   const hasAll = async (sql: Sql): Promise<boolean> =>
@@ -73,6 +48,57 @@ async function prepareTriggers(
       `Changes of ${resource} are ${audited ? 'in the audit trail from now on' : 'no longer in the audit trail'}`,
     );
   });
+}
+
+/**
+ * @returns whether the resource has a `storage` row
+ * @throws {Error} for a capacity that is no whole number
+ */
+export async function storeCapacity(
+  dataSource: DataSource,
+  { resource, capacity }: Omit<PreparedResource, 'audited'>,
+): Promise<boolean> {
+  if (!Number.isSafeInteger(capacity) || capacity < 0) {
+    throw new Error(`The capacity of ${resource} is ${capacity}; it must be from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  }
+  const stored = await storedCapacity(dataSource, resource);
+  if (stored === undefined) return false;
+  if (stored === capacity) return true;
+  await transaction(dataSource, (tx) => tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`);
+  if (stored !== null) logger.log(`The capacity of ${resource} was ${stored}, and is now ${capacity}`);
+  return true;
+}
+
+/**
+ * Completes migrations in their transaction: makes triggers that were dropped or are outdated, and sets new epochs,
+ * because records may have other values now. Returns the function to call after the last migration.
+ */
+export async function keepTriggers(runner: QueryRunner): Promise<() => Promise<void>> {
+  const { dataSource } = runner;
+  const audited: string[] = [];
+  for (const table of await resourceTables(runner)) {
+    if (!(await hasAuditTriggers(runner, dataSource, table, false))) audited.push(table);
+  }
+  return async () => {
+    for (const table of await resourceTables(runner)) {
+      if (!(await hasTriggers(runner, dataSource, table))) await makeTriggers(runner, dataSource, table);
+      if (!audited.includes(table) || (await hasAuditTriggers(runner, dataSource, table, true))) continue;
+      await makeAuditTriggers(runner, dataSource, table);
+    }
+    if (!(await runner.hasTable('storage'))) return;
+    await runner.query(`UPDATE storage SET epoch = '${randomBytes(6).toString('hex')}'`);
+  };
+}
+
+/** The tables of resources with an entity; none in a schema from before the triggers. */
+async function resourceTables(runner: QueryRunner): Promise<string[]> {
+  if (!(await runner.hasColumn('storage', 'replaced'))) return [];
+  const rows = (await runner.query('SELECT resource FROM storage ORDER BY resource')) as { resource: string }[];
+  const tables: string[] = [];
+  for (const { resource } of rows) {
+    if (runner.dataSource.hasMetadata(resource) && (await runner.hasTable(resource))) tables.push(resource);
+  }
+  return tables;
 }
 
 /** The capacity in `storage`: `null` before the first start, `undefined` without a row. */

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import { keepTriggers } from './kept-triggers.js';
+import { keepTriggers } from './storage-row.js';
 
 /**
  * Count, capacity and revision of one resource. The triggers of the resource's table update the row in the transaction

@@ -13,21 +13,27 @@ export interface Triggers {
   readonly body?: string;
 }
 
-/** Tells whether the triggers of a table exist, are enabled, and equal those in `create`. */
-export async function areMade(runner: Runner, table: string, { create, body }: Triggers): Promise<boolean> {
+/** The enabled triggers of some tables, each with its statement on SQLite, and the body of its function on PostgreSQL. */
+export function enabledTriggers(runner: Runner, { options }: DataSource, tables: readonly string[]) {
+  const isPostgres = options.type === 'postgres';
   // Without parameters, which are `?` in a transaction, but `$1` in a migration on PostgreSQL.
-  const [row] = await runner.query<[{ count: number }]>(
-    body === undefined
-      ? `SELECT count(*) AS count FROM sqlite_schema
-         WHERE type = 'trigger' AND tbl_name = '${table}' AND sql IN (${create.map(literal).join(', ')})`
-      : `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-         WHERE tgrelid = to_regclass('"${table}"') AND tgenabled IN ('O', 'A') AND prosrc = ${literal(body)}`,
+  const names = tables.map((table) => (isPostgres ? `to_regclass('"${table}"')` : `'${table}'`)).join(', ');
+  return runner.query<{ name: string; source: string }[]>(
+    isPostgres
+      ? `SELECT tgname AS name, prosrc AS source FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+         WHERE tgrelid IN (${names}) AND tgenabled IN ('O', 'A')`
+      : `SELECT name, sql AS source FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN (${names})`,
     [],
   );
-  return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
 }
 
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** Tells whether the triggers of a table exist, are enabled, and equal those in `create`. */
+export async function areMade(runner: Runner, dataSource: DataSource, table: string, { create, body }: Triggers) {
+  const triggers = create.filter((sql) => sql.startsWith('CREATE TRIGGER'));
+  const expected = body === undefined ? triggers : [body];
+  const existing = await enabledTriggers(runner, dataSource, [table]);
+  return existing.filter(({ source }) => expected.includes(source)).length === triggers.length;
+}
 
 /** Drops triggers: on PostgreSQL with the function that they call, on SQLite by their names. */
 export async function dropTriggersByName(
@@ -61,7 +67,7 @@ const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  return areMade(runner, table, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
+  return areMade(runner, dataSource, table, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
 }
 
 /** Makes the triggers of a table. Records may have changed without them, so it counts them and sets a new epoch. */

@@ -1,4 +1,5 @@
 import type { Dialect, Sql } from '../../database/engine.js';
+import { ApiError, STORAGE_FULL } from '../../http/errors/api-error.js';
 import type { ReportedResource } from '../../management/reported-resources.js';
 import type { Version } from '../resource-entity.js';
 import { readableName } from '../resource.js';
@@ -12,8 +13,17 @@ export interface LockedUsage extends Version {
   readonly free: number;
 }
 
+/** 507: the resource has reached its capacity. */
+export class StorageFullError extends ApiError {
+  constructor(readonly resource: string) {
+    super(507, 'STORAGE_FULL', STORAGE_FULL);
+    this.name = 'StorageFullError';
+  }
+}
+
 /** Reads count, revision and capacity of one resource. The triggers of its table update them. */
 export class UsageCounter implements ReportedResource {
+  readonly text = readableName(this.resource);
   hasRow = false;
   /** `ResourceTable.layout`; empty if the resource has no such table. */
   layout = '';
@@ -24,10 +34,6 @@ export class UsageCounter implements ReportedResource {
     public capacity: number,
     readonly audited = false,
   ) {}
-
-  get text(): string {
-    return readableName(this.resource);
-  }
 
   usage(transaction: Sql): Promise<ResourceUsage> {
     return this.checkedRow(transaction.sql<ResourceUsage[]>`
