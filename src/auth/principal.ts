@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify';
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 export const LONGEST_NAME = 1024;
 
-/** The subject of a verified token and its permissions. */
 export interface Principal {
   readonly subject: string;
   readonly issuer?: string;

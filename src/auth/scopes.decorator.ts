@@ -1,7 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiExtension } from '@nestjs/swagger';
 
-/** Key of the access rule in the metadata of a handler or a class. */
 export const ACCESS = 'auth:access';
 
 /** Extension with the access rule of a route in the document, until `completeDocument` replaces it. */

@@ -1,13 +1,24 @@
+import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
+import type { PublicKey } from '../config/token-keys.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError, unauthenticated } from './auth-errors.js';
 import { LONGEST_NAME, type Principal } from './principal.js';
+import { RemoteKeys } from './remote-keys.js';
 import { CLOCK_SKEW, RevokedTokens } from './revoked-tokens.js';
-import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
+import { type TokenKeys, tokenSecret } from './token-key.js';
+
+interface TrustedIssuer {
+  /** Absent: tokens of any issuer. */
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly scopeClaim: readonly (readonly string[])[];
+  readonly keys: TokenKeys;
+}
 
 const MALFORMED = 'The token is not a well-formed JWT: three parts in base64url without padding';
 
@@ -183,4 +194,27 @@ function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
   if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
   if (!Array.isArray(claim)) return [];
   return claim.filter((scope): scope is string => typeof scope === 'string' && scope !== '');
+}
+
+const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
+  candidates: ({ alg }) => keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key),
+});
+
+/** All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`. */
+function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
+  const { issuer, audience, scopeClaim, issuers = [] } = config.jwt;
+  const keys = keysOfSingleIssuer(config, onChange);
+  return [
+    ...issuers.map((one) => ({ ...one, keys: new RemoteKeys(one.issuer, one.jwksUri, onChange) })),
+    ...(keys === undefined ? [] : [{ issuer, audience, scopeClaim, keys }]),
+  ];
+}
+
+function keysOfSingleIssuer(config: Config, onChange: () => void): TokenKeys | undefined {
+  const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
+  if (publicKeys !== undefined) return configuredKeys(publicKeys);
+  const secret = tokenSecret(config);
+  if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys(issuer, jwksUri, onChange);
+  const secrets = [secret, previousSecret].filter((text) => text !== undefined);
+  return configuredKeys(secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })));
 }

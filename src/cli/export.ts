@@ -10,7 +10,6 @@ import { openRepository } from './resources/open-storage.js';
 
 export interface ExportOptions {
   readonly output?: string;
-  /** Allowed values by property. */
   readonly filters: Readonly<Record<string, readonly string[]>>;
   readonly after?: Id;
   readonly limit?: number;

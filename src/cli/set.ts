@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
-import { CLI } from '../config/program-names.js';
+import { CLI } from '../config/package-info.js';
 import { parseSetting } from '../config/setting.js';
 import {
   describeStored,
@@ -40,7 +40,10 @@ export async function setSettings(assignments: readonly string[], { list = false
     (name) => config.liveSetting(name),
   );
   const removed = unset.map((name) => [name, undefined] as const);
-  await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
+  const { url } = config.database;
+  // The log names the user: on PostgreSQL that of the database, otherwise that of the machine.
+  const operator = `${url.engine === 'postgres' ? url.user : userOfMachine()}@${hostname()}`;
+  await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator);
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
   for (const name of unset) console.log(`${name} is unset: the environment of the service counts`);
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
@@ -64,11 +67,6 @@ function checkAll<T>(values: readonly T[], check: (value: T) => unknown): void {
     }
   });
   if (problems.length > 0) throw new UsageError([...problems, 'Nothing was changed.'].join('\n'));
-}
-
-/** The user and the machine of this command, for the log. On PostgreSQL it is the user of the database. */
-function operator({ database: { url } }: Config): string {
-  return `${url.engine === 'postgres' ? url.user : userOfMachine()}@${hostname()}`;
 }
 
 function userOfMachine(): string {

@@ -2,10 +2,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, ConfigError, loadConfig as load } from './config.js';
+import { type Config, ConfigError, type Environment, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import { type Environment, type Parse, setting } from './setting.js';
+import { type Parse, setting } from './setting.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();

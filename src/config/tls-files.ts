@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { type Parse, withMessage } from './setting.js';
 
-/** The certificate chain of a server and its private key, both in PEM. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;

@@ -79,7 +79,6 @@ export class DatabaseMetrics implements OnModuleDestroy {
   }
 }
 
-/** Adds gauges of the connections of each pool. The values of all workers are added up. */
 function measurePools(registry: Registry, dataSource: DataSource): void {
   const helps = {
     used: 'Connections to the database that are in use',

@@ -2,13 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
 import { type Metric, Registry, type RegistryContentType } from 'prom-client';
 import type { Config } from '../config/config.js';
-import { serviceVersion } from '../config/service-version.js';
+import { serviceVersion } from '../config/package-info.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request.js';
-import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
 
 /** Limits for probes and scrapers, which are few and have small responses. */
@@ -26,7 +25,6 @@ export interface Readiness {
 
 /** The source of health and metrics: one application, or all workers. */
 export interface Managed {
-  /** Whether all processes respond. */
   isLive(): Promise<boolean>;
   readiness(): Promise<Readiness>;
   /** All metrics, with exemplars while tracing is on. */
@@ -48,7 +46,6 @@ export function createManagementServer(
   });
   server.setErrorHandler(sendProtocolError);
   trackResponses(server, connections);
-  addResponseHeaders(server);
   respondToUnroutedRequests(server);
   const version = serviceVersion();
   server.get('/health/live', async (_request, reply) => {
@@ -67,7 +64,11 @@ export function createManagementServer(
   });
   server.get('/metrics', async ({ headers: { authorization, accept } }, reply) => {
     const given = authorization?.replace(/^bearer /i, 'Bearer ');
-    if (metricsToken !== undefined && !isEqual(given, `Bearer ${metricsToken}`)) throw noMetricsToken();
+    if (metricsToken !== undefined && !isEqual(given, `Bearer ${metricsToken}`)) {
+      throw new ApiError(401, 'UNAUTHENTICATED', 'Send the token of METRICS_TOKEN: Authorization: Bearer <token>', {
+        headers: { 'www-authenticate': 'Bearer realm="metrics"' },
+      });
+    }
     reply.header('cache-control', 'no-store');
     const metrics = await managed.metrics();
     if (tracesEndpoint !== undefined && accept?.includes('application/openmetrics-text')) {
@@ -87,11 +88,6 @@ async function openMetrics(registry: Registry): Promise<string> {
     copies.registerMetric(copy as unknown as Metric);
   }
   return copies.metrics();
-}
-
-function noMetricsToken(): ApiError {
-  const message = 'Send the token of METRICS_TOKEN: Authorization: Bearer <token>';
-  return new ApiError(401, 'UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'Bearer realm="metrics"' } });
 }
 
 /** Compares in a time that does not depend on the content. */

@@ -1,13 +1,12 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { serviceVersion } from '../config/service-version.js';
+import { serviceVersion } from '../config/package-info.js';
 import { LiveConfig, settingsInForce } from '../database/polling/live-config.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { addGauge } from './add-gauge.js';
 import { recordCount, ReportedResources } from './reported-resources.js';
 
-/** The metrics of one application. Each application has its own registry. */
 @Injectable()
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();

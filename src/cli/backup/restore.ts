@@ -10,16 +10,12 @@ import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { requireReadable } from '../input.js';
-import { resolveLinks } from '../output/destination.js';
-import { replaceFile, sync } from '../output/replace-file.js';
+import { replaceFile, resolveLinks, sync } from '../output/destination.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
-
-/** Suffixes of the files that SQLite would apply to a new database of this name. */
-const LEFTOVERS = ['-journal', '-wal', '-shm'] as const;
 
 export interface RestoreOptions {
   /** Only checks whether the backup can be restored. */
@@ -107,7 +103,8 @@ function acquireExclusiveLock(path: string): Disposable {
 
 /** Renames files that exist only beside a damaged database, or when the database alone was removed. */
 async function moveLeftovers(from: string, to: string): Promise<void> {
-  for (const suffix of LEFTOVERS) {
+  // SQLite would apply these files to a new database of this name.
+  for (const suffix of ['-journal', '-wal', '-shm']) {
     if (existsSync(from + suffix)) await rename(from + suffix, to + suffix);
   }
 }

@@ -28,8 +28,17 @@ export async function differencesFromFresh(
   const executed = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
   Object.assign(dataSource, { migrations: executed });
   await migrate(dataSource);
+  const [found, expected] = [copy, path].map(schemaOf) as [Map<string, string>, Map<string, string>];
   const recreated = [...LITESTREAM.map((name) => `table ${name}`), ...triggers().map((name) => `trigger ${name}`)];
-  return schemaDifferences(copy, path, recreated);
+  for (const name of recreated) for (const schema of [found, expected]) schema.delete(name);
+  const extra = [...found.keys()].filter((name) => !expected.has(name));
+  const lost = [...expected.keys()].filter((name) => !found.has(name));
+  const changed = [...found.keys()].filter((name) => expected.has(name) && expected.get(name) !== found.get(name));
+  return [
+    ...extra.map((name) => `it has the ${name}`),
+    ...lost.map((name) => `it lacks the ${name}`),
+    ...changed.map((name) => `its ${name} is not as the migrations make it in a new database`),
+  ];
 }
 
 /**
@@ -45,20 +54,6 @@ export function dropRecreatedParts(path: string): void {
   // An older backup may lack these tables.
   const states = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
-}
-
-/** Compares tables, indices, triggers and views of two files, except for those in `ignored`, by kind and name. */
-function schemaDifferences(path: string, fresh: string, ignored: readonly string[]): string[] {
-  const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
-  for (const name of ignored) for (const schema of [found, expected]) schema.delete(name);
-  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
-  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
-  const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
-  return [
-    ...extra,
-    ...lost,
-    ...changed.map(([name]) => `its ${name} is not as the migrations make it in a new database`),
-  ];
 }
 
 /** Comparable SQL by kind and name, without the tables that ANALYZE makes. */

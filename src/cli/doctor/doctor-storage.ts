@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
-import { CLI, MIGRATE } from '../../config/program-names.js';
+import { CLI, MIGRATE } from '../../config/package-info.js';
 import { committed, engineOf } from '../../database/engine.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
@@ -10,7 +10,7 @@ import type { Resource } from '../../resource/resource.js';
 import { prepareStorage, recount, storedCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { lostChains } from '../audit.js';
-import { findUnfinishedImport } from '../import/import-progress.js';
+import { findUnfinishedImport } from '../import/import.entity.js';
 import { capacityFor, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { Checks } from './doctor-sqlite.js';
@@ -26,7 +26,6 @@ const onDatabase = (check: StorageCheck) => async (config: Config) => {
   return await check(dataSource, config);
 };
 
-/** For a check that needs all tables. */
 const onTables = (check: StorageCheck) =>
   onDatabase(async (dataSource, config) =>
     (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource, config),

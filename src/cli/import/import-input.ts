@@ -166,7 +166,6 @@ function anotherInput(lines: number): Failure {
 
 /** A line of the input without its line end; `bytes` is absent when it is too long. */
 interface Line {
-  /** From 1 up. */
   readonly number: number;
   readonly bytes?: Buffer;
 }

@@ -9,8 +9,7 @@ import { Failure } from '../command-errors.js';
 import { progressOf } from '../output/progress.js';
 import { problemsIn } from '../resources/record-lines.js';
 import { brokenLine, type Entry, ImportInput, type ImportJob } from './import-input.js';
-import { deleteProgress, saveProgress } from './import-progress.js';
-import type { UnfinishedImport } from './import.entity.js';
+import { deleteProgress, saveProgress, type UnfinishedImport } from './import.entity.js';
 
 const reject = (line: number, problem: string): never => {
   throw new Failure(brokenLine(line, problem));
@@ -71,7 +70,10 @@ export async function storeInBatches(job: ImportJob, total?: number): Promise<nu
       saved = to;
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.length === 1) throw noPlaceFor(lines, job);
+      if (batch.length === 1) {
+        const holds = `the storage holds ${job.store.counter.capacity} ${name.pluralText}`;
+        throw new Failure(`Line ${lines} cannot be stored: ${holds}, as many as ${job.resource.capacity.name} allows.`);
+      }
       for (const entry of batch) await store([entry]);
     }
   };
@@ -99,11 +101,6 @@ async function storeEach(
     progress(stored, total);
   }
   return stored;
-}
-
-function noPlaceFor(line: number, { store, resource: { name, capacity } }: ImportJob): Failure {
-  const holds = `the storage holds ${store.counter.capacity} ${name.pluralText}`;
-  return new Failure(`Line ${line} cannot be stored: ${holds}, as many as ${capacity.name} allows.`);
 }
 
 function stateOf({ file = 'the same input', resource }: ImportJob, saved?: UnfinishedImport): string {

@@ -13,7 +13,6 @@ export interface FileReport {
   /** Names of the executed migrations, and of those that the next start will run. */
   readonly migrations: string[];
   readonly pending: string[];
-  /** Records of each resource. */
   readonly counts: Map<string, number>;
   /** Whether it has no table, index, trigger or view, as before the first start. */
   isEmpty: boolean;
@@ -41,19 +40,15 @@ export async function checkFile(
       const statement = database.prepare(sql).pluck();
       return statement.all(...values);
     };
-    checkPages(column, thoroughly, report);
+    const [encoding] = column('PRAGMA encoding');
+    if (encoding !== 'UTF-8') report.errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
+    const faults = column(`PRAGMA ${thoroughly ? 'integrity_check' : 'quick_check'}(${MOST_FAULTS})`);
+    report.errors.push(...faults.filter((line) => line !== 'ok').map(String));
     if (report.errors.length === 0) checkContents(column, known, report, config);
   } catch (error) {
     report.errors.push(explain(error));
   }
   return report;
-}
-
-function checkPages(column: ReadColumn, thoroughly: boolean, { errors }: FileReport): void {
-  const [encoding] = column('PRAGMA encoding');
-  if (encoding !== 'UTF-8') errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
-  const faults = column(`PRAGMA ${thoroughly ? 'integrity_check' : 'quick_check'}(${MOST_FAULTS})`);
-  errors.push(...faults.filter((line) => line !== 'ok').map(String));
 }
 
 function checkContents(column: ReadColumn, known: readonly string[], report: FileReport, config?: Config): void {

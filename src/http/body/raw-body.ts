@@ -7,8 +7,6 @@ import { ApiError, overloaded } from '../errors/api-error.js';
 import type { AcceptedBody } from './accepts-body.decorator.js';
 import { BODY_LIMIT, lengthOf, MULTIPART } from './body-limit.js';
 
-type ContentType = ReturnType<typeof safeParse>;
-
 /** Limit of `bytesInMemory`; a body that would exceed it is 503. */
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 
@@ -28,7 +26,6 @@ let bytesInMemory = 0;
  * the body is too large, 400 if it is malformed or the client disconnects before its end.
  */
 export class RawBody {
-  /** The parsed value, once JSON has been read. */
   value?: unknown;
   /** The bytes of a body that was read whole, if the request has the field `IDEMPOTENCY_KEY`. */
   content?: Buffer;
@@ -40,7 +37,6 @@ export class RawBody {
     readonly accepted: AcceptedBody,
   ) {}
 
-  /** Reads and parses a JSON body at the first call. */
   json(): Promise<unknown> {
     this.parsed ??= this.parse();
     return this.parsed;
@@ -200,11 +196,7 @@ export function readRawBodies(app: FastifyInstance): void {
     if (request.routeOptions.config?.acceptedBody !== undefined) request.rawResponse = reply.raw;
     done();
   });
-  parseForPlugins(app);
-}
-
-/** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: Nest runs no pipe for them. */
-function parseForPlugins(app: FastifyInstance): void {
+  // Nest runs no pipe for the routes of an encapsulated plugin, such as mercurius.
   const parse = async (request: FastifyRequest): Promise<void> => {
     await request.receivedBody?.json();
   };
@@ -216,7 +208,7 @@ function parseForPlugins(app: FastifyInstance): void {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The media type of the body; absent without a Content-Type, empty if it is malformed. */
-    mediaTypeOfBody?: ContentType;
+    mediaTypeOfBody?: ReturnType<typeof safeParse>;
     /** The response of Node, if the route has `@AcceptsBody()`. */
     rawResponse?: ServerResponse;
     /** The body, also after `body` has become its parsed JSON. */

@@ -26,7 +26,12 @@ export class Upload<Fields extends object = object> {
   static read(body: RawBody): Promise<Upload> {
     return new Promise((resolve, reject) => {
       const source = body.stream();
-      const parser = parserOf(body);
+      const { boundary = '' } = body;
+      if (boundary === '') throw malformed('its Content-Type has no boundary');
+      const parser = new Busboy({
+        headers: { 'content-type': `${MULTIPART}; boundary="${boundary}"` },
+        limits: { fieldNameSize: 100, fieldSize: BODY_LIMIT + 1, headerPairs: 20 },
+      });
       const file = new PassThrough();
       const fields = new Map<string, string | string[]>();
       let fieldBytes = 0;
@@ -70,12 +75,6 @@ export class Upload<Fields extends object = object> {
       source.pipe(parser);
     });
   }
-}
-
-function parserOf({ boundary = '' }: RawBody) {
-  if (boundary === '') throw malformed('its Content-Type has no boundary');
-  const headers = { 'content-type': `${MULTIPART}; boundary="${boundary}"` };
-  return new Busboy({ headers, limits: { fieldNameSize: 100, fieldSize: BODY_LIMIT + 1, headerPairs: 20 } });
 }
 
 async function fieldsOf({ accepted }: RawBody, fields: ReadonlyMap<string, unknown>): Promise<object> {

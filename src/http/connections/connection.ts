@@ -16,7 +16,6 @@ export interface ConnectionOwner {
   readonly requestHandler: RequestListener;
   /** While the service stops, each response closes its connection. */
   readonly isClosing: boolean;
-  /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
 }
 
@@ -36,14 +35,12 @@ const LINGER = 2000;
 export class Connection implements ResponseConnection {
   readonly address = this.socket.remoteAddress;
   readonly addressKey = addressKey(this.address);
-  /** Whether a request has ever arrived. */
   hasServed = false;
   isWebSocket = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
   /** The last request with a response, while its body has not arrived completely. */
   private unfinishedRequest?: IncomingMessage;
-  /** The error to send after all responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
   /** A request that did not arrive in time; without `request` until its header section has arrived. */
@@ -63,7 +60,11 @@ export class Connection implements ResponseConnection {
     socket.on('drain', () => this.handleDrain());
     socket.once('end', () => this.handleEnd());
     socket.prependOnceListener('close', () => this.dropWaiting());
-    socket.once('close', () => this.handleClose());
+    socket.once('close', () => {
+      const { current } = this;
+      this.current = undefined;
+      if (current !== undefined) owner.requests.cutOff(current);
+    });
     // Node calls this after the last response. Closing immediately could reset the connection and lose the response
     // (RFC 9112 section 9.6). Node also calls it when the client has closed its side, while an error may be unsent.
     socket.destroySoon = () => {
@@ -260,11 +261,5 @@ export class Connection implements ResponseConnection {
       response.req.destroy();
       this.owner.requests.end(response, 'dropped');
     }
-  }
-
-  private handleClose(): void {
-    const { current } = this;
-    this.current = undefined;
-    if (current !== undefined) this.owner.requests.cutOff(current);
   }
 }

@@ -1,12 +1,5 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import http from 'node:http';
+import https from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
@@ -20,8 +13,10 @@ import { CompactRequest, RequestTracker, TrackedResponse } from './request-track
 import { readSendQueues, type SendQueues } from './send-queues.js';
 import { TlsCertificate } from './tls-certificate.js';
 
-/** Milliseconds between two checks of all connections. */
+/** Milliseconds between two checks: of all connections, of slow readers while memory is short, and while stopping. */
 const SWEEP_INTERVAL = 1000;
+const RELIEF_INTERVAL = 100;
+const STOP_INTERVAL = 5;
 
 /** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
@@ -30,16 +25,7 @@ const KEEP_ALIVE_TIMEOUT = 75_000;
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
-/** Milliseconds between two checks for slow readers while memory is short. */
-const RELIEF_INTERVAL = 100;
-
-/** Milliseconds between two checks of the open connections while the service stops. */
-const POLL = 5;
-
-/**
- * All connections of one server. It limits their number and their memory, disconnects stalled clients, and reports how
- * each request ends. Only this module closes connections.
- */
+/** All connections of one server: their limits, stalled clients, and the end of each request (docs/connections.md). */
 export class Connections implements ConnectionOwner {
   readonly requests: RequestTracker;
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
@@ -47,8 +33,8 @@ export class Connections implements ConnectionOwner {
   readonly certificate?: TlsCertificate;
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
-  private server!: Server;
-  requestHandler!: RequestListener;
+  private server!: http.Server;
+  requestHandler!: http.RequestListener;
   private reliefAt = -Infinity;
 
   /** @param tls the files of the certificate; with both of them, the server uses TLS */
@@ -62,10 +48,10 @@ export class Connections implements ConnectionOwner {
   }
 
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
-  readonly serverFactory = (handler: RequestListener): Server => {
+  readonly serverFactory = (handler: http.RequestListener): http.Server => {
     this.requestHandler = handler;
     // Node 24 passes only WebSockets to `upgrade`. Older versions pass every request with `Upgrade` to a listener.
-    const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+    const shouldUpgradeCallback = ({ headers }: http.IncomingMessage): boolean =>
       server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
     const server = this.createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
     this.server = server;
@@ -76,18 +62,18 @@ export class Connections implements ConnectionOwner {
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
     // A socket that `acceptSecure` has destroyed has no connection, but Node may still parse its request.
-    const receive: RequestListener = (request, response) =>
+    const receive: http.RequestListener = (request, response) =>
       this.bySocket.get(request.socket)?.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
     // `100 Continue` is sent when the handler begins to read the body, after the guards.
-    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.on('checkContinue', (request: http.IncomingMessage, response: http.ServerResponse) => {
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });
       receive(request, response);
     });
-    server.on('connect', (request: IncomingMessage) => {
+    server.on('connect', (request: http.IncomingMessage) => {
       const headers = { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT' };
       const message = 'This server is no proxy; CONNECT is not possible';
       this.bySocket.get(request.socket)?.reject(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers }), request);
@@ -115,11 +101,8 @@ export class Connections implements ConnectionOwner {
     return this.all.size;
   }
 
-  /**
-   * Marks the connection of a handshake as a WebSocket, and records the request with 101.
-   * @returns false if another request is in progress on the connection
-   */
-  upgrade(request: IncomingMessage, id: string): boolean {
+  /** Marks the connection of a handshake as a WebSocket. @returns false if another request is in progress on it */
+  upgrade(request: http.IncomingMessage, id: string): boolean {
     const connection = this.bySocket.get(request.socket);
     if (connection?.upgrade() !== true) return false;
     this.requests.recordRaw(101, id, 'GET', connection.address);
@@ -148,7 +131,7 @@ export class Connections implements ConnectionOwner {
         new Logger('Service').warn(`Requests were cut off after ${timeout} ms`);
         for (const { socket } of this.all) socket.destroy();
       }
-      await sleep(POLL);
+      await sleep(STOP_INTERVAL);
     }
     // The log needs a line for each request, also for one whose handler still runs.
     this.requests.endLateOrphans(Infinity);
@@ -190,11 +173,11 @@ export class Connections implements ConnectionOwner {
     }
   }
 
-  private createServer(options: ServerOptions): Server {
+  private createServer(options: http.ServerOptions): http.Server {
     const { certificate } = this;
-    if (certificate === undefined) return createServer(options);
+    if (certificate === undefined) return http.createServer(options);
     const { requestTimeout: handshakeTimeout } = this.limits;
-    const server = createSecureServer({
+    const server = https.createServer({
       ...options,
       ...secureContext(certificate.current),
       handshakeTimeout,
@@ -243,18 +226,18 @@ export class Connections implements ConnectionOwner {
   }
 }
 
-const byServer = new WeakMap<Server, Connections>();
+const byServer = new WeakMap<http.Server, Connections>();
 
-export function connectionsOf(server: Server): Connections {
+export function connectionsOf(server: http.Server): Connections {
   return byServer.get(server)!;
 }
 
 const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 
-function serverOptions({ requestTimeout }: ConnectionLimits): ServerOptions {
+function serverOptions({ requestTimeout }: ConnectionLimits): http.ServerOptions {
   return {
     IncomingMessage: CompactRequest,
-    ServerResponse: TrackedResponse as unknown as typeof ServerResponse,
+    ServerResponse: TrackedResponse as unknown as typeof http.ServerResponse,
     requestTimeout,
     headersTimeout: requestTimeout,
     // Node's default is 30 s.

@@ -10,9 +10,8 @@ import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
 import { ApiError } from './api-error.js';
 import { originOf, replyOf } from '../messages/request.js';
-import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import { type ErrorBody, errorResponse, standardError } from './error-response.js';
+import { constraintError, type ErrorBody, errorResponse, standardError } from './error-response.js';
 
 const logger = new Logger('Error');
 
@@ -67,7 +66,6 @@ function bodyOf(error: unknown, host: ArgumentsHost, requestId: string): ErrorBo
   return body;
 }
 
-/** Sends the response to an error, and logs a 500 with its stack. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers, body } = errorResponse(error, request.id);
   if (status === 500) {
@@ -142,14 +140,11 @@ export class ErrorAdapter extends FastifyAdapter {
  * schema rejects the request.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
-  const { statusCode: status, validation } = (error ?? {}) as { statusCode?: unknown; validation?: unknown };
-  if (error instanceof HttpException || typeof status !== 'number' || !isForClients(status)) return error;
+  const { statusCode: status = 0, validation } = (error ?? {}) as { statusCode?: number; validation?: unknown };
+  const isForClients = Number.isInteger(status) && ((status >= 400 && status < 500) || status === 503);
+  if (error instanceof HttpException || !isForClients) return error;
   // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
   if (validation !== undefined) return new ApiError(status, 'INVALID_REQUEST', (error as Error).message);
   return standardError(status, error);
-}
-
-function isForClients(status: number): boolean {
-  return Number.isInteger(status) && ((status >= 400 && status < 500) || status === 503);
 }

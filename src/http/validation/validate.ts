@@ -159,7 +159,6 @@ function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** Names of properties that could change a prototype. */
 const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 function kindOf(value: unknown): string {
