@@ -10,7 +10,8 @@ interface Entry {
   readonly err?: { readonly stack?: unknown } | null;
   readonly route?: string;
   readonly method: string;
-  readonly status: number;
+  /** Absent for a request that was cut off before its response. */
+  readonly status?: number;
   readonly milliseconds: number;
   readonly requestId: string;
   readonly subject?: string;
@@ -38,7 +39,7 @@ export function readableLog(buffer: LogBuffer) {
 
 function describeRequest({ msg, method, route, status, milliseconds, subject, address, requestId }: Entry): string {
   const parts = [
-    `${method} ${route} ${status} in ${milliseconds} ms`,
+    `${method} ${route} ${status ?? 'without a response'} in ${milliseconds} ms`,
     subject !== undefined && `for ${subject}`,
     address !== undefined && `from ${address}`,
     `(${requestId})`,

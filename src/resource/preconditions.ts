@@ -23,6 +23,7 @@ export class Preconditions {
     if (this.ifMatch === undefined && this.ifNoneMatch === undefined) return false;
     const etag = etagOf(version);
     if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) {
+      if (!this.ifMatch.includes('"')) throw preconditionFailed('unquoted');
       throw preconditionFailed(hasEntityTag(this.ifMatch, etag, 'weak') ? 'weak' : 'stale');
     }
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');
@@ -51,6 +52,7 @@ export function preconditionRequired(): ApiError {
 const FAILURES = {
   stale: 'The record has changed since you read it; read it again, then decide',
   weak: 'If-Match never matches a weak ETag: leave out W/, which a proxy that compresses adds',
+  unquoted: 'If-Match must be * or an ETag with its double quotes, as a response has it',
   excluded: 'The record is one that If-None-Match excludes',
 } as const;
 

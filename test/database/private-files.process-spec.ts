@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../support/command.js';
-import { startService, temporaryFolder } from '../support/service.js';
+import { environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 
@@ -103,6 +103,33 @@ describe('the files of the command line', () => {
     const [aside] = readdirSync(folder).filter((file) => file.includes('.before-'));
     expect(modeOf(aside!)).toBe('660');
   });
+});
+
+describe('backup by a user who may only read the database', () => {
+  const backup = () =>
+    spawnSync(process.execPath, [join(ROOT, 'dist/src/cli/main.js'), 'backup', 'out/copy.sqlite'], {
+      ...ORDINARY_USER,
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) },
+      encoding: 'utf8',
+    });
+
+  (ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip)(
+    'fails while no service runs, and works beside the service: the next start finds no files of that user',
+    async () => {
+      await (await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` })).stop();
+      chmodSync(folder, 0o777);
+      chmodSync(join(folder, 'cookies.sqlite'), 0o644);
+      mkdirSync(join(folder, 'out'), { mode: 0o777 });
+      expect(backup()).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('this user may only read') as string,
+      });
+      expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+      await using _service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
+      expect(backup()).toMatchObject({ status: 0 });
+    },
+  );
 });
 
 describe('deploy/make-secrets.sh', () => {

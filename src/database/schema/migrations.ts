@@ -131,7 +131,9 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
 
 /** The codes of a missing table or column; a table without a privilege, or unlogged on a standby, has others. */
 const MISSING = /^(42P01|42703|SQLITE_ERROR)$/;
-const ADVICE = ': write a migration for it (docs/extending.md, "Change a resource that has records")';
+const ADVICE =
+  ': write a migration for it (docs/extending.md, "Change a resource that has records"); migration:generate reads the ' +
+  'files *.entity.ts of src';
 
 /** Selects nothing from each entity, and returns a message for each whose table or column the database lacks. */
 export async function unreadableEntities(dataSource: DataSource): Promise<string[]> {
