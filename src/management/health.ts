@@ -41,6 +41,7 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkMigrations(): Promise<void> {
+    // Migrations that have run are not checked again.
     if (this.migrated) return;
     const pending = await pendingMigrations(this.dataSource);
     if (pending.length > 0) throw new Error(`not run yet: ${pending.join(', ')}`);

@@ -8,6 +8,7 @@ import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request.js';
+import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
 
 /** Limits for probes and scrapers, which are few and have small responses. */
@@ -46,6 +47,7 @@ export function createManagementServer(
   });
   server.setErrorHandler(sendProtocolError);
   trackResponses(server, connections);
+  addResponseHeaders(server);
   respondToUnroutedRequests(server);
   const version = serviceVersion();
   server.get('/health/live', async (_request, reply) => {

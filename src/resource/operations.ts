@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
-import { notUnique, rejection } from '../http/errors/error-response.js';
+import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/property-decorators.js';
 import { ApiErrors, described, type DescribedError } from '../openapi/documented-errors.js';
 import {

@@ -8,7 +8,7 @@ import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { SETTINGS } from '../../features.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
 import { Failure } from '../command-errors.js';
-import { sync, syncName } from '../output/destination.js';
+import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';

@@ -10,7 +10,7 @@ import type { Resource } from '../../resource/resource.js';
 import { prepareStorage, recount, storedCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { lostChains } from '../audit.js';
-import { findUnfinishedImport } from '../import/import.entity.js';
+import { findUnfinishedImport } from '../import/import-progress.js';
 import { capacityFor, openConfiguredDatabase, openDataSource } from '../resources/open-storage.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { Checks } from './doctor-sqlite.js';
@@ -26,6 +26,7 @@ const onDatabase = (check: StorageCheck) => async (config: Config) => {
   return await check(dataSource, config);
 };
 
+/** For a check that needs all tables. */
 const onTables = (check: StorageCheck) =>
   onDatabase(async (dataSource, config) =>
     (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource, config),

@@ -1,6 +1,4 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Sql } from '../../database/engine.js';
-import { Failure } from '../command-errors.js';
 
 /**
  * Progress of an unfinished import. It is saved in the transaction that stores the records, so a resumed import neither
@@ -12,6 +10,7 @@ export class UnfinishedImport {
   @PrimaryColumn('varchar')
   resource!: string;
 
+  /** Number of stored lines. */
   @Column('integer')
   lines!: number;
 
@@ -26,35 +25,4 @@ export class UnfinishedImport {
   /** Start time in ISO 8601. */
   @Column('varchar')
   started!: string;
-}
-
-export async function findUnfinishedImport(source: Sql, resource: string): Promise<UnfinishedImport | undefined> {
-  // The number is read as text: a restored file may have an integer of 64 bits, which would be an error.
-  const [found] = await source.sql<UnfinishedImport[]>`
-    SELECT resource, CAST(lines AS text) AS lines, digest, ids, started FROM imports WHERE resource = ${resource}`;
-  return found === undefined ? undefined : { ...found, lines: Number(found.lines) };
-}
-
-/** Saves the progress with the lines. It throws a `Failure` if another process has saved its progress since `from`. */
-export async function saveProgress(
-  transaction: Sql,
-  from: UnfinishedImport | undefined,
-  to: UnfinishedImport,
-): Promise<void> {
-  const { resource, lines, digest, ids, started } = to;
-  const saved: unknown[] =
-    from === undefined
-      ? // After a failed INSERT, PostgreSQL would reject all further statements of the transaction.
-        await transaction.sql`
-          INSERT INTO imports (resource, lines, digest, ids, started)
-          VALUES (${resource}, ${lines}, ${digest}, ${ids}, ${started})
-          ON CONFLICT DO NOTHING RETURNING resource`
-      : await transaction.sql`
-          UPDATE imports SET lines = ${lines}, digest = ${digest}
-          WHERE resource = ${resource} AND lines = ${from.lines} AND digest = ${from.digest} RETURNING resource`;
-  if (saved.length !== 1) throw new Failure(`Another import into "${resource}" is going on`);
-}
-
-export async function deleteProgress(transaction: Sql, resource: string): Promise<void> {
-  await transaction.sql`DELETE FROM imports WHERE resource = ${resource}`;
 }

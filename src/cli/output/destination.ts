@@ -1,10 +1,9 @@
 import { createWriteStream, fstatSync } from 'node:fs';
-import { chmod, lchown, lstat, open, realpath, rename, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Config } from '../../config/config.js';
-import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { UsageError } from '../command-errors.js';
 import { BESIDE, isSameFile } from '../sqlite-file/database-path.js';
 
@@ -45,38 +44,4 @@ export function standardOutput(): Writable {
   const kind = fstatSync(1);
   if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd: 1, readable: false, writable: true });
   return kind.isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
-}
-
-/** Replaces a file atomically by a draft in its folder, also across a power failure. Owner and permissions stay. */
-export async function replaceFile(draft: string, path: string): Promise<void> {
-  await inheritAccess(draft, path);
-  await sync(draft);
-  await rename(draft, path);
-  await syncName(path);
-}
-
-/** Calls fsync on the folder of a new name. The file is in place, so a failure is a warning. */
-export async function syncName(path: string): Promise<void> {
-  await sync(dirname(path)).catch(({ message }: Error) => {
-    console.error(`Warning: after a power cut ${path} may be as it was before (${message}). Check the disk.`);
-  });
-}
-
-/** Copies owner and mode of the file to the draft. Without permission, only the current user may read the draft. */
-async function inheritAccess(draft: string, path: string): Promise<void> {
-  const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);
-  if (old === undefined) return giveToFolderOwner(draft, path);
-  if (old.uid !== made.uid || old.gid !== made.gid) {
-    try {
-      await lchown(draft, old.uid, old.gid);
-    } catch {
-      return;
-    }
-  }
-  await chmod(draft, old.mode & 0o777);
-}
-
-export async function sync(path: string): Promise<void> {
-  await using handle = await open(path, 'r');
-  await handle.sync();
 }

@@ -8,7 +8,8 @@ import type { Config } from '../../config/config.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
-import { outputFile, replaceFile, standardOutput } from './destination.js';
+import { outputFile, standardOutput } from './destination.js';
+import { replaceFile } from './replace-file.js';
 
 /** Number and SHA-256 of lines of NDJSON. Both engines give the same line for a record, so checksums agree. */
 export class LineSummary {
