@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { serviceVersion } from './config/package-info.js';
+import { serviceVersion } from './config/service-version.js';
 import { useNodeFeatures } from './config/node-features.js';
 import { requireSupportedNode } from './config/node-version.js';
 

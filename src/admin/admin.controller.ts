@@ -3,7 +3,7 @@ import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Config } from '../config/config.js';
-import { serviceVersion } from '../config/package-info.js';
+import { serviceVersion } from '../config/service-version.js';
 import { newestBackups } from '../management/backup-files.js';
 import { sharedReading } from '../management/database-timeout.js';
 import { Health } from '../management/health.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { createRemoteJWKSet, type CryptoKey, customFetch, errors, type JWTHeaderParameters } from 'jose';
-import { providerUrl } from '../config/token-keys.js';
+import { providerUrl } from '../config/token-issuer.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { reasonOf } from '../http/errors/error-log.js';
 import type { TokenKeys } from './token-key.js';

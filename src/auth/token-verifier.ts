@@ -4,7 +4,7 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
-import type { PublicKey } from '../config/token-keys.js';
+import type { PublicKey } from '../config/token-issuer.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError, unauthenticated } from './auth-errors.js';
 import { LONGEST_NAME, type Principal } from './principal.js';

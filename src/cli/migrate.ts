@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
-import { CLI } from '../config/package-info.js';
+import { CLI } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
 import { committed, engineOf } from '../database/engine.js';
 import { migrate, rejectNewerSchema } from '../database/schema/migrations.js';

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
-import { CLI, serviceVersion } from '../config/package-info.js';
+import { CLI } from '../config/program-names.js';
+import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { seconds } from './commands/duration.js';

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
-import { CLI } from '../config/package-info.js';
+import { CLI } from '../config/program-names.js';
 import { parseSetting } from '../config/setting.js';
 import {
   describeStored,

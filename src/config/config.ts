@@ -2,13 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import { parseSetting, type Setting, settingsIn, valuesIn, type ValuesOf, withMessage } from './setting.js';
-import { readTlsFiles } from './tls-files.js';
-import { providerUrl } from './token-keys.js';
+import { brokenRules, type PlatformValues } from './rules.js';
+import { type Environment, parseSetting, withMessage, type Setting, settingsIn, valuesIn } from './setting.js';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
+export type { Environment };
 
 /** Every setting of the service, validated. Times are in milliseconds. */
 // A class cannot declare the fields of a mapped type. It can extend `Object` with a type that has these fields.
@@ -151,58 +148,7 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
   return withMessage(message, () => readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
 }
 
-const { certFile, keyFile } = PLATFORM_SETTINGS.tls;
-const { secret, previousSecret, publicKeys, jwksUri, issuer, audience, issuers } = PLATFORM_SETTINGS.jwt;
-
-/** The settings with a key for the tokens of one issuer. Only one of them can be set. */
-const KEYS = [secret, publicKeys, jwksUri];
-
-/** Checks the settings that depend on each other, and yields a line for each problem. Wrong values are `undefined`. */
-function* brokenRules(
-  { environment, port, managementPort, tls, jwt }: PlatformValues,
-  isSet: (setting: Setting) => boolean,
-): Generator<string> {
-  if (port && port === managementPort) {
-    yield `PORT and MANAGEMENT_PORT are both ${port}; they must differ. Example: MANAGEMENT_PORT=3001`;
-  }
-
-  if (isSet(certFile) !== isSet(keyFile)) yield 'TLS_CERT_FILE and TLS_KEY_FILE must be set together';
-  if (tls.certFile !== undefined && tls.keyFile !== undefined) {
-    try {
-      readTlsFiles(tls.certFile, tls.keyFile);
-    } catch (error) {
-      yield `TLS_KEY_FILE is wrong: ${(error as Error).message}`;
-    }
-  }
-
-  const [key, second] = KEYS.filter(isSet);
-  if (second !== undefined) {
-    yield `${key!.name} and ${second.name} are both set; set the one with the key of your tokens`;
-  }
-  if (isSet(previousSecret) && !isSet(secret)) yield 'JWT_SECRET must be set with JWT_SECRET_PREVIOUS';
-
-  // Without a key, the discovery document of the issuer must name the keys.
-  const isDiscovered = key === undefined && isSet(issuer);
-  const source = isDiscovered ? issuer : [publicKeys, jwksUri].find(isSet);
-  for (const needed of [issuer, audience].filter((setting) => source !== undefined && !isSet(setting))) {
-    yield `${needed.name} must be set with ${source!.name}. Example: ${needed.name}=${needed.example}`;
-  }
-  if (isDiscovered) {
-    try {
-      providerUrl(jwt.issuer!);
-    } catch (error) {
-      yield `JWT_ISSUER ${(error as Error).message}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`;
-    }
-  }
-
-  if (environment === 'production' && ![...KEYS, issuer, issuers].some(isSet)) {
-    yield (
-      'JWT_SECRET or JWT_PUBLIC_KEY must be set in production (or JWT_SECRET_FILE, JWT_PUBLIC_KEY_FILE), or JWT_ISSUER ' +
-      'for an identity provider. Example: JWT_SECRET_FILE=/run/secrets/jwt_secret'
-    );
-  }
-}
-
+/** A message for each unknown variable whose name resembles that of a setting. */
 function* misspelledNames(environment: Environment, settings: readonly Setting[]): Generator<string> {
   const known = settings.flatMap(variablesOf);
   for (const name of Object.keys(environment).filter((each) => !known.includes(each))) {

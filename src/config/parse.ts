@@ -103,6 +103,7 @@ function isNetwork(text: string): boolean {
 /** RFC 7519 section 4.1. */
 const REGISTERED_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
 
+/** Claims, each a path of names; several are separated by commas. */
 export const claimPaths: Parse<string[][]> = (value) => {
   const paths = value.split(',').map((path) => path.trim().split('.'));
   if (paths.flat().includes('')) throw new Error('must be claim names joined by single dots; commas separate claims');

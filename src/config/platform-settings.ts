@@ -2,7 +2,8 @@ import * as parse from './parse.js';
 import { SERVICE_NAME } from './service-name.js';
 import { setting } from './setting.js';
 import { certificateFile, privateKeyFile } from './tls-files.js';
-import { hmacSecret, providerUrl, publicKeys, tokenIssuers } from './token-keys.js';
+import { hmacSecret } from './hmac-secret.js';
+import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 

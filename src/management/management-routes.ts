@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
 import { type Metric, Registry, type RegistryContentType } from 'prom-client';
 import type { Config } from '../config/config.js';
-import { serviceVersion } from '../config/package-info.js';
+import { serviceVersion } from '../config/service-version.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { ApiError } from '../http/errors/api-error.js';

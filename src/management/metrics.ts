@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { serviceVersion } from '../config/package-info.js';
+import { serviceVersion } from '../config/service-version.js';
 import { LiveConfig, settingsInForce } from '../database/polling/live-config.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { addGauge } from './add-gauge.js';

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, type SwaggerDocumentOptions, SwaggerModule } from '@nestjs/swagger';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { serviceVersion } from '../config/package-info.js';
+import { serviceVersion } from '../config/service-version.js';
 import { completeDocument } from './complete-document.js';
 import { headerComponents, REQUEST_ID_PARAMETER } from './header-fields.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';

@@ -43,7 +43,7 @@ export interface RuleTransaction extends Sql {
    * Then a write of another resource waits, and its own rule sees this write.
    */
   lock<Row>(table: string, id: Id): Promise<Row | undefined>;
-  /** Locks rows in the order of their ids, which prevents deadlocks. */
+  /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
   lockAll<Row>(table: string, ids: readonly Id[]): Promise<Row[]>;
 }
 

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { developmentSecretFile, signsTokens } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseUrl } from '../config/parse.js';
-import { CLI, isImage } from '../config/package-info.js';
+import { CLI, isImage } from '../config/program-names.js';
 import { describeStored, LiveConfig } from '../database/polling/live-config.js';
 import { ReportedResources } from '../management/reported-resources.js';
 

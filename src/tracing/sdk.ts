@@ -10,7 +10,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { SERVICE_NAME } from '../config/service-name.js';
-import { serviceVersion } from '../config/package-info.js';
+import { serviceVersion } from '../config/service-version.js';
 import { Outage } from '../logging/outage.js';
 import { useTracing } from './spans.js';
 

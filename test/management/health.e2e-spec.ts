@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.js';
-import { serviceVersion } from '../../src/config/package-info.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { Health } from '../../src/management/health.js';

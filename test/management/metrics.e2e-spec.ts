@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { serviceVersion } from '../../src/config/package-info.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { backupName } from '../../src/management/backup-files.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeMajor } from '../../src/config/node-version.js';
-import { serviceVersion } from '../../src/config/package-info.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
 
 /** Above the largest process id of Linux, 2^22. */

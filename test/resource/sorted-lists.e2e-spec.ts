@@ -9,7 +9,7 @@ import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import { checkLists } from '../../src/resource/lists/list-declaration.js';
 import { EnumFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
-import { cursorOf } from '../../src/resource/lists/list-declaration.js';
+import { cursorOf } from '../../src/resource/lists/cursor.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
 import { ResourceName } from '../../src/resource/resource.js';

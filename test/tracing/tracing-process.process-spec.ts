@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { serviceVersion } from '../../src/config/package-info.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { captureLog, problemsIn } from '../support/captured-log.js';
 import { exchange } from '../support/raw-http.js';

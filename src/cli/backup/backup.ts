@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { loadConfigFromProcess } from '../../config/config.js';
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import type { FolderOptions } from '../backup/backup-folder.js';
 import type { RestoreOptions } from '../backup/restore.js';

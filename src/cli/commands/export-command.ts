@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/query-values.js';
 import type { Id } from '../../resource/id-kinds.js';

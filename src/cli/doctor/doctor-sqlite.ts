@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem, lostFileProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
-import { CLI, MIGRATE } from '../../config/package-info.js';
+import { CLI, MIGRATE } from '../../config/program-names.js';
 import { committed, engineOf } from '../../database/engine.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';

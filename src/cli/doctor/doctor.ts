@@ -65,6 +65,7 @@ async function keys(config: Config): Promise<string> {
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
 
+/** Checks that the certificate of the API port has not expired. The configuration has checked the rest. */
 function certificate({ tls: { certFile, keyFile } }: Config): string {
   const { expires } = readTlsFiles(certFile!, keyFile!);
   const time = expires.toISOString();

@@ -166,6 +166,7 @@ function anotherInput(lines: number): Failure {
 
 /** A line of the input without its line end; `bytes` is absent when it is too long. */
 interface Line {
+  /** From 1 up. */
   readonly number: number;
   readonly bytes?: Buffer;
 }

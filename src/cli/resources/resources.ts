@@ -1,4 +1,4 @@
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { UsageError } from '../command-errors.js';

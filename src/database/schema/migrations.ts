@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
-import { MIGRATE, REVERT } from '../../config/package-info.js';
+import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
 /** Milliseconds between two attempts, and until the last one: longer than a client may take to read a list. */

@@ -41,6 +41,7 @@ export class Connection implements ResponseConnection {
   private readonly waiting: TrackedResponse[] = [];
   /** The last request with a response, while its body has not arrived completely. */
   private unfinishedRequest?: IncomingMessage;
+  /** The error to send after all responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
   /** A request that did not arrive in time; without `request` until its header section has arrived. */

@@ -33,6 +33,7 @@ export class ApiError extends HttpException {
 /** Message of each 507: the contract's text. */
 export const STORAGE_FULL = 'Storage is full';
 
+/** 400 for errors in properties of the body or in parameters. */
 export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first, ...more] = details;
   const name = first === undefined ? '' : 'pointer' in first ? first.pointer || 'body' : first.parameter;

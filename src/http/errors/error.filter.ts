@@ -67,6 +67,7 @@ function bodyOf(error: unknown, host: ArgumentsHost, requestId: string): ErrorBo
   return body;
 }
 
+/** Sends the response to an error, and logs a 500 with its stack. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers, body } = errorResponse(error, request.id);
   if (status === 500) {

@@ -24,6 +24,7 @@ export interface HandlerArgument {
 
 const scanner = new MetadataScanner();
 
+/** The methods of all controllers that serve a route. */
 export function handlersOf(discovery: DiscoveryService) {
   const controllers = new Set(discovery.getControllers().map(({ metatype }) => metatype as Type | null));
   return [...controllers].flatMap((controller) => {

@@ -54,6 +54,7 @@ export interface NestedDto {
   readonly isArray: boolean;
 }
 
+/** The properties of a DTO class, read from its decorators. */
 export interface DtoProperties {
   /** Properties with validation decorators, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;

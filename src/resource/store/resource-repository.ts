@@ -147,6 +147,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return writeOnce(dataSource, key, () => transaction(dataSource, run, options));
   }
 
+  /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
     return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);
   }
@@ -155,6 +156,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return this.counter.usage(committed(this.dataSource));
   }
 
+  /** Opens a snapshot of all records; the caller closes it. */
   async openSnapshot(): Promise<ResourceSnapshot<Entity>> {
     const snapshot = await openSnapshot(this.dataSource);
     try {

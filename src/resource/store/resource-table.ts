@@ -32,6 +32,7 @@ export class ResourceTable {
   readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
   /** Parameter: the resource. A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`. */
   readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
+  /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
   private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { CLI } from '../../config/package-info.js';
+import { CLI } from '../../config/program-names.js';
 import { committed, type Sql, transaction } from '../../database/engine.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
 import { hasTriggers, makeTriggers } from './triggers.js';

@@ -11,6 +11,13 @@ import { isFull, translated } from '../sqlite-errors.js';
 const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
+/** A single statement needs no savepoint: SQLite undoes it as a whole. The time-out is in milliseconds. */
+interface WriteTransactionOptions {
+  readonly reclaimsSpace: boolean;
+  readonly isSingle: boolean;
+  readonly timeout: number;
+}
+
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction {
   /** The error for further statements, after the end. */
@@ -23,22 +30,19 @@ export class WriteTransaction {
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param isSingle whether it runs one statement, which needs no savepoint
    * @param endSlot called once, when other jobs may use the connection
    * @throws SqliteError
    */
   constructor(
     private readonly group: GroupCommit,
     private readonly connection: SqliteConnection,
-    private readonly reclaimsSpace: boolean,
-    isSingle: boolean,
-    private readonly timeout: number,
+    private readonly options: WriteTransactionOptions,
     private readonly endSlot: () => void,
   ) {
     this.isFirst = group.isFirst;
-    this.hasSavepoint = !this.isFirst && !isSingle;
+    this.hasSavepoint = !this.isFirst && !options.isSingle;
     if (this.hasSavepoint) connection.run('SAVEPOINT job');
-    this.timer = setTimeout(() => this.expire(), timeout);
+    this.timer = setTimeout(() => this.expire(), options.timeout);
   }
 
   /** @throws SqliteError, or the error that ended the transaction early */
@@ -65,7 +69,7 @@ export class WriteTransaction {
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', async (span) => {
-      const committed = this.group.committed(this.reclaimsSpace);
+      const committed = this.group.committed(this.options.reclaimsSpace);
       this.endSlot();
       const transactions = await committed;
       span?.setAttribute('commit.transactions', transactions);
@@ -83,7 +87,7 @@ export class WriteTransaction {
 
   /** Also logs the time-out, because a caller that has forgotten the transaction never gets its error. */
   private expire(): void {
-    const message = `The transaction took longer than ${this.timeout} ms and was rolled back`;
+    const message = `The transaction took longer than ${this.options.timeout} ms and was rolled back`;
     const reason = new DatabaseUnavailableError(message);
     new Logger('Database').warn(message);
     this.undo(reason);
@@ -97,7 +101,7 @@ export class WriteTransaction {
     this.settled = this.group.readsCommitted();
     // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
-    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
+    if (failure !== undefined) this.group.afterFailure(failure, this.options.reclaimsSpace);
     this.endSlot();
   }
 

@@ -89,9 +89,8 @@ export class Writer {
   begin(reclaimsSpace: boolean, isSingle = false): Promise<WriteTransaction> {
     return new Promise((resolve, reject) => {
       const { group, connection, endSlot } = this;
-      const { transactionTimeout } = this.limits;
-      const run = (): void =>
-        resolve(new WriteTransaction(group, connection, reclaimsSpace, isSingle, transactionTimeout, endSlot));
+      const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
+      const run = (): void => resolve(new WriteTransaction(group, connection, options, endSlot));
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }
