@@ -44,10 +44,10 @@ const WISH = '🍪'.repeat(255);
 const LONG = 12_000;
 
 const READS = 'database_statement_duration_seconds_count{kind="read"}';
-/** Maximum statements for a cached list: its ETag, a poll for revoked tokens, and one per resource for the metrics. */
-const FROM_CACHE = 2 + RESOURCES.length;
+/** Maximum statements for a cached list: its ETag, a poll of two tables, and one per resource for the metrics. */
+const FROM_CACHE = 3 + RESOURCES.length;
 /** Minimum statements for a list of two pages that is read from the database. */
-const FROM_DATABASE = 3 + FROM_CACHE;
+const FROM_DATABASE = 2 + FROM_CACHE;
 const IN_FLIGHT = 'http_requests_in_flight';
 const CUT_OFF = 'http_lists_cut_off_total{route="/cookies"}';
 

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { Test } from '@nestjs/testing';
 import type { MigrationInterface } from 'typeorm';
 import { createApp } from '../../src/app.js';
@@ -11,14 +9,13 @@ import { migrate } from '../../src/database/schema/migrations.js';
 import { SETTINGS } from '../../src/features.js';
 import { ManagementServer } from '../../src/management/management-server.js';
 import { provideDatabase } from './engine.js';
-import { environmentIn, type Service, type StartArguments } from './service.js';
+import { environmentIn, type Service, type StartArguments, temporaryFolder } from './service.js';
 
 /** Does the work of `startService`. This file alone imports the application. */
 export async function startInProcess(
   ...[environment, modules = [], migrations = [], override = (module) => module, configure]: StartArguments
 ): Promise<Service> {
-  // Removed only after the application is closed, because closing writes to the database.
-  const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+  const folder = temporaryFolder();
   await provideDatabase(folder);
   // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.
   const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
@@ -29,6 +26,7 @@ export async function startInProcess(
   await configure?.(app);
   await app.listen({ host: config.host, port: config.port });
   const stop = async (): Promise<void> => {
+    // First, because it writes to the database.
     await app.close();
     rmSync(folder, { recursive: true, force: true });
   };

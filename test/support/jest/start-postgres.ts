@@ -15,7 +15,7 @@ export async function startPostgres(): Promise<void> {
     const server = await PostgresServer.create({ fsync: 'off', max_connections: '300', shared_buffers: '32MB' });
     globalThis.postgresOfTheTests = server;
     // An interrupted run reaches no teardown.
-    process.once('exit', () => void server.stop('SIGQUIT'));
+    process.once('exit', () => server.removeNow());
     process.env['TEST_POSTGRES_URL'] = server.url();
   } catch (error) {
     const reason = (error as Error).message.replaceAll(/\s+/g, ' ');

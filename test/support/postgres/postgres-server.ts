@@ -159,6 +159,13 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Removes a server that may still run, while this process exits. */
+  removeNow(): void {
+    if (this.isRunning) void this.stop('SIGQUIT');
+    // The server ends meanwhile. Until then it may write files.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+
   /** @param database default: the database that every server has */
   url(database = 'postgres', query = ''): string {
     return `postgres://cookies:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}${query}`;
