@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
@@ -12,9 +10,8 @@ import { openDataSource } from '../support/data-source.js';
 import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 
-const ROOT = join(import.meta.dirname, '../..');
 const MIGRATION = 'CreateCookiesAndStorage1790000000000';
 const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4)';
 const NOT_NULL = /not.null/i;
@@ -260,48 +257,5 @@ describe('migrations', () => {
         });
       },
     );
-  });
-
-  describe('apart from the start', () => {
-    const environment = () => ({ PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) });
-
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>;
-    };
-
-    /** Runs a script of package.json without the build, after the script that it calls first. */
-    const run = async (script: string, ...args: string[]): Promise<{ code: number; output: string }> => {
-      const [first, last] = scripts[script]!.split(' && ');
-      if (first!.includes('migration:')) {
-        const migrated = await run(first!.split(' ').at(-1)!);
-        expect(migrated).toMatchObject({ code: 0, output: expect.stringContaining(MIGRATION) });
-      }
-      const [color, command = '', ...words] = [...last!.split(' '), ...args];
-      // The output goes into a pipe, which must not get colors.
-      expect(color).toBe('NO_COLOR=1');
-      return new Promise((resolve) => {
-        execFile(
-          join(ROOT, 'node_modules/.bin', command),
-          words,
-          { cwd: ROOT, env: { ...environment(), NO_COLOR: '1' } },
-          (error, stdout, stderr) => {
-            resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
-          },
-        );
-      });
-    };
-
-    it('are run before migration:generate compares, checked and reverted by the npm scripts; the service starts on them', async () => {
-      const generated = await run('migration:generate', join(folder, 'nothing'));
-      expect(generated.output).toContain('No changes in database schema were found');
-      expect(existsSync(join(folder, 'nothing.ts'))).toBe(false);
-
-      {
-        await using service = await startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START: 'false' });
-        expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-      }
-
-      expect(await run('migration:revert')).toMatchObject({ code: 0, output: expect.stringContaining('reverted') });
-    });
   });
 });
