@@ -50,6 +50,8 @@ export function createManagementServer(
   addResponseHeaders(server);
   respondToUnroutedRequests(server);
   const version = serviceVersion();
+  const prometheusText = shared(async () => (await managed.metrics()).metrics());
+  const openMetricsText = shared(async () => openMetrics(await managed.metrics()));
   server.get('/health/live', async (_request, reply) => {
     const isLive = await managed.isLive();
     return reply
@@ -72,13 +74,26 @@ export function createManagementServer(
       });
     }
     reply.header('cache-control', 'no-store');
-    const metrics = await managed.metrics();
     if (tracesEndpoint !== undefined && accept?.includes('application/openmetrics-text')) {
-      return reply.type(Registry.OPENMETRICS_CONTENT_TYPE).send(await openMetrics(metrics));
+      return reply.type(Registry.OPENMETRICS_CONTENT_TYPE).send(await openMetricsText());
     }
-    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await metrics.metrics());
+    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await prometheusText());
   });
   return server;
+}
+
+/** Runs `work` once for all calls that wait, so that a flood of scrapes does not delay a probe. */
+function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  const runNext = async (): Promise<T> => {
+    await running;
+    next = undefined;
+    const result = work();
+    running = result.catch(() => undefined);
+    return result;
+  };
+  return () => (next ??= runNext());
 }
 
 /** All metrics in the format OpenMetrics, which has exemplars. prom-client renames the counters of such a registry. */

@@ -2,9 +2,11 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Gauge } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { backupName } from '../../src/management/backup-files.js';
+import { Metrics } from '../../src/management/metrics.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import {
@@ -237,6 +239,27 @@ describe('GET /metrics', () => {
       expect(response.text).not.toContain(right);
     }
     for (const path of ['/health/live', '/health/ready']) expect((await management.get(path)).status).toBe(200);
+  });
+
+  it('is collected once for all requests that wait, each of which gets values from after its arrival', async () => {
+    await using service = await startService();
+    let collections = 0;
+    const collect = async (): Promise<void> => {
+      gauge.set((collections += 1));
+      await sleep(200);
+    };
+    const gauge = new Gauge({
+      name: 'collections',
+      help: 'test',
+      collect,
+      registers: [service.app.get(Metrics).registry],
+    });
+    const all = await Promise.all(Array.from({ length: 50 }, () => metricsOf(service)));
+    expect(all.filter((metrics) => metrics.get('collections')! >= 1)).toHaveLength(50);
+    expect(collections).toBeLessThan(25);
+    for (const expected of [collections + 1, collections + 2]) {
+      expect((await metricsOf(service)).get('collections')).toBe(expected);
+    }
   });
 
   it('has the time and the size of the last backup, and 0 if there is none', async () => {
