@@ -59,6 +59,19 @@ describePostgres('an empty schema with the name of the user', () => {
   });
 });
 
+describePostgres('a database without a schema of the search path', () => {
+  it('stops the start with the search path and the remedy', async () => {
+    const DATABASE_URL = await freshDatabase();
+    await onServer(DATABASE_URL, (client) => client.query('DROP SCHEMA public'));
+    await expect(startService({ DATABASE_URL, LOG_LEVEL: 'silent' })).rejects.toThrow(
+      /no schema of its search_path \("\$user", public\); create one of them, with CREATE SCHEMA/,
+    );
+    await onServer(DATABASE_URL, (client) => client.query('CREATE SCHEMA public'));
+    await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
+    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+  });
+});
+
 describePostgres('a transaction', () => {
   let service: Service;
   let dataSource: DataSource;

@@ -188,10 +188,18 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   }
 
   /**
-   * Rejects an empty schema before that of the tables in the search path, such as a new one with the user's name.
-   * Another application may have a table `storage`, but without an epoch.
+   * Rejects a search path without a schema, or with an empty schema before that of the tables, such as a new one with
+   * the user's name. Another application may have a table `storage`, but without an epoch.
    */
   private async expectOneSchema(): Promise<void> {
+    const [current] = await this.committed.sql<[{ path: string; schema: string | null }]>`
+      SELECT current_setting('search_path') AS path, current_schema() AS schema`;
+    if (current.schema === null) {
+      throw new Error(
+        `the user may use no schema of its search_path (${current.path}); create one of them, with CREATE SCHEMA, or ` +
+          'grant USAGE and CREATE on it',
+      );
+    }
     const [row] = await this.committed.sql<{ found: string; used: string }[]>`
       SELECT nspname AS found, current_schema() AS used FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
       JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'epoch'

@@ -94,7 +94,7 @@ export class ConnectionPool {
     } catch (error) {
       if (isServerFull(error) && fallback !== undefined) return fallback.take();
       if ((error as Error).message !== NONE_FREE) {
-        throw new DatabaseUnavailableError('The database cannot be reached', error, 'unreachable');
+        throw new DatabaseUnavailableError('No connection can be opened', error, 'unreachable');
       }
       const message = `No connection to the database was free within ${this.settings.busyTimeout} ms`;
       throw new DatabaseUnavailableError(message, error);
