@@ -258,14 +258,24 @@ describe('the validation of a feature', () => {
     expect(whole.body.message).toBe('body: must be an array of at most 1000 items');
   });
 
-  it('names the first ten of 50 unknown properties', async () => {
-    const names = Array.from({ length: 50 }, (_, index) => `x${index}`);
-    const body = Object.fromEntries(names.map((name) => [name, 1]));
-    const response = await client.request(POST, '/things/names', { body });
-    expectError(response, 400, 'INVALID_REQUEST');
-    const pointers = response.body.details.map(({ pointer }: { pointer: string }) => pointer);
-    expect(pointers).toEqual(names.slice(0, 10).map((name) => `/${name}`));
-  });
+  it.each<[what: string, path: string, body: object, pointerOf: (index: number) => string]>([
+    [
+      'unknown properties',
+      'names',
+      Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`x${index}`, 1])),
+      (index) => `/x${index}`,
+    ],
+    ['wrong nested items', 'boxes', { others: Array(80).fill(LONG) }, (index) => `/others/${index}/name`],
+  ])(
+    'the details name the first 50 of 80 %s, and the message has their number',
+    async (_what, path, body, pointerOf) => {
+      const response = await client.request(POST, `/things/${path}`, { body });
+      expectError(response, 400, 'INVALID_REQUEST');
+      expect(response.body.message).toMatch(/ \(and 79 more\)$/);
+      const pointers = response.body.details.map(({ pointer }: { pointer: string }) => pointer);
+      expect(pointers).toEqual(Array.from({ length: 50 }, (_, index) => pointerOf(index)));
+    },
+  );
 
   it('an asynchronous validator that fails makes only its request 500, and each validator is called once', async () => {
     for (const path of ['labels', 'unmarked-labels']) {

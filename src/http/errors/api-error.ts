@@ -33,12 +33,17 @@ export class ApiError extends HttpException {
 /** Message of each 507: the contract's text. */
 export const STORAGE_FULL = 'Storage is full';
 
+/** Largest number of details in a response. The message counts all. */
+const MOST_DETAILS = 50;
+
 /** 400 for errors in properties of the body or in parameters. */
 export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first, ...more] = details;
   const name = first === undefined ? '' : 'pointer' in first ? first.pointer || 'body' : first.parameter;
   const rest = more.length > 0 ? ` (and ${more.length} more)` : '';
-  return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details });
+  return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, {
+    details: details.slice(0, MOST_DETAILS),
+  });
 }
 
 /** The form of `errorCode`. */

@@ -22,8 +22,6 @@ export const below =
   (path, message) =>
     detail([name, ...path], message);
 
-export const MOST_DETAILS = 10;
-
 /** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
 class DtoPipe extends ValidationPipe {
   protected override async validate(object: object, options?: classValidator.ValidatorOptions) {
@@ -121,7 +119,7 @@ function requireDeclared(dto: Type, plain: object, detail: Detail): void {
   const unknown = Object.keys(plain).filter((name) => !declared.has(name));
   if (unknown.length > 0) {
     const message = `is not known here; known are ${[...declared].join(', ')}`;
-    throw invalidRequest(unknown.slice(0, MOST_DETAILS).map((name) => detail([name], message)));
+    throw invalidRequest(unknown.map((name) => detail([name], message)));
   }
   for (const [name, { dto: inner, isArray }] of nested) {
     const value = (plain as Record<string, unknown>)[name];

@@ -13,7 +13,6 @@ import { propertiesOf } from './property-decorators.js';
 import {
   below,
   type Detail,
-  MOST_DETAILS,
   parameterDetail,
   propertyDetail,
   requireSafeNames,
@@ -78,7 +77,7 @@ async function validBySchema(schema: Schema, value: unknown, detail: Detail): Pr
   const pipe = new StandardSchemaValidationPipe({
     exceptionFactory: (issues) =>
       invalidRequest(
-        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message, ...issue }) => {
+        issues.map(({ path: inner = [], message, ...issue }) => {
           const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
           // zod names an unknown property beside the path.
           const { keys: [unknown] = [] } = issue as { readonly keys?: readonly string[] };
