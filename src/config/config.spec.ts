@@ -166,12 +166,18 @@ describe('the configuration', () => {
     expect(errorsOf({ JWT_PUBLIC_KEY: pem(key), ...issued })).toEqual([expect.stringContaining(reason)]);
   });
 
-  it('reads secrets from files, without the line end', () => {
+  it('reads secrets from files in UTF-8, without the line end and a byte-order mark', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.secret).toBe(SECRET);
     expect(errorsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
+    writeFileSync(file, `\ufeff${SECRET}\r\n`);
+    expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.secret).toBe(SECRET);
+    for (const bytes of [Buffer.alloc(40, 0x9f), Buffer.from(SECRET, 'utf16le'), `${SECRET}\0`]) {
+      writeFileSync(file, bytes);
+      expect(errorsOf({ JWT_SECRET_FILE: file })).toEqual([expect.stringContaining('not a text in UTF-8')]);
+    }
     rmSync(folder, { recursive: true });
   });
 

@@ -145,7 +145,18 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
   if (!path) return text;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
   const message = (reason: string): string => `cannot be read from the file that ${name}_FILE names: ${reason}`;
-  return withMessage(message, () => readFileSync(path, 'utf8').replace(/\r?\n$/, ''));
+  return withMessage(message, () => readText(path));
+}
+
+/**
+ * Reads a file without its line end and a byte-order mark.
+ * @throws {Error} if it is no text, because other bytes than UTF-8 would make another secret
+ */
+function readText(path: string): string {
+  const bytes = readFileSync(path);
+  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '\0';
+  if (text.includes('\0')) throw new Error('it is not a text in UTF-8');
+  return text.replace(/\r?\n$/, '');
 }
 
 /** A message for each unknown variable whose name resembles that of a setting. */

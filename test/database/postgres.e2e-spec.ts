@@ -231,7 +231,8 @@ describePostgres('a server', () => {
   let url: string;
 
   beforeAll(async () => {
-    server = await PostgresServer.create();
+    // Defaults that would lose acknowledged commits, or hide the warning that a standby has not confirmed one.
+    server = await PostgresServer.create({ synchronous_commit: 'off', client_min_messages: 'error' });
     url = server.url();
   });
 

@@ -35,10 +35,13 @@ const FULL_PAUSE = 1000;
 const NONE_FREE = 'timeout exceeded when trying to connect';
 
 /**
- * The formats that `pg` can parse. Server, database and role may have other defaults. PgBouncer keeps the first two
- * (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
+ * What the service needs of a session; server, database and role may have other defaults: the formats that `pg` can
+ * parse, commits that wait for the disk, and the warning about a commit that a standby has not confirmed. PgBouncer
+ * keeps the first two (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
  */
-const FORMATS = 'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1';
+const SESSION =
+  'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1; SET client_min_messages = warning; ' +
+  `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 type Pooled = PostgresClient & pg.PoolClient;
 
@@ -172,9 +175,9 @@ export class ConnectionPool {
     this.growth = undefined;
   }
 
-  /** Sets the formats of a session, and rejects a server that is not the primary, because only that accepts writes. */
+  /** Prepares a session, and rejects a server that is not the primary, because only that accepts writes. */
   private readonly prepareSession = async (client: PostgresClient): Promise<void> => {
-    const statement = { text: `${FORMATS}; SHOW transaction_read_only`, query_timeout: this.connectTimeout };
+    const statement = { text: `${SESSION}; SHOW transaction_read_only`, query_timeout: this.connectTimeout };
     const results = (await client.query(statement)) as unknown as pg.QueryResult[];
     const [row] = results.at(-1)!.rows as { transaction_read_only: string }[];
     if (this.hosts.count === 1 || row?.transaction_read_only === 'off') return;
