@@ -311,17 +311,6 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([201, ...Array<number>(1000).fill(200)]);
     expect(await waiting()).toBe(0);
   });
-
-  it('has one handled, then the requests of other clients', async () => {
-    await start();
-    const [busy, other] = [await connection(), await connection()];
-    for (const socket of [busy, other]) await expectServed(socket, '/cookies/1');
-    busy.write(Array.from({ length: 15 }, (_, index) => get('/cookies/1', `busy-${index}`)).join(''));
-    other.write(get('/cookies/1', 'other'));
-    const served = () => [...service.output.matchAll(/"(busy-\d+|other)"/g)].map(([, id]) => id);
-    await until(() => served().length === 16, 'all are in the log');
-    expect(served().indexOf('other')).toBeLessThan(5);
-  });
 });
 
 describe('connections', () => {

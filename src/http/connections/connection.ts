@@ -130,11 +130,7 @@ export class Connection implements ResponseConnection {
     // Checked now, because Node's parser has the bytes of the request only until it returns.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
-    if (this.isIdle) {
-      this.start(response);
-      // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
-      return hasArrived(response.req) ? this.pass(response) : this.passLater(response);
-    }
+    if (this.isIdle) return this.start(response);
     this.waiting.push(response);
     this.owner.requests.bufferedBytes += WAITING_REQUEST_BYTES;
     if (this.waiting.length < MAX_UNANSWERED) return;
@@ -196,12 +192,10 @@ export class Connection implements ResponseConnection {
     response.startedAt = performance.now();
     response.on('finish', () => this.responseSent(response));
     this.owner.requests.inFlight += 1;
-  }
-
-  /** Passes a request on after the packets that have arrived, which may be those of other connections. */
-  private passLater(response: TrackedResponse): void {
+    // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
     // `nextTick` would be too early: on plain TCP, Node runs it between the header section and the body.
-    setImmediate(() => this.pass(response));
+    if (hasArrived(response.req)) this.pass(response);
+    else setImmediate(() => this.pass(response));
   }
 
   private pass(response: TrackedResponse): void {
@@ -223,8 +217,6 @@ export class Connection implements ResponseConnection {
       this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
       if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
       this.start(next);
-      // A client that sends many requests at once must not delay others.
-      this.passLater(next);
     } else if (this.isRejected || this.owner.isClosing) this.finish();
   }
 
