@@ -41,8 +41,8 @@ const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 /** Words that the code, the document or the database of the service uses. */
 const TAKEN = new Set(
   (
-    'openapi docs features health metrics lists storage migrations imports rate-limits records examples ' +
-    'Check Column Entity Injectable Module References Resource ResourceEntity ResourceRepository UuidResourceEntity'
+    'openapi docs features settings health metrics lists storage migrations imports rate-limits records examples ' +
+    'Check Column Entity Index Injectable Module References Resource ResourceEntity ResourceRepository UuidResourceEntity'
   ).split(' '),
 );
 

@@ -36,6 +36,8 @@ describe('npm run generate', () => {
     ['resource jars', 'a resource needs a property'],
     ['resource order a:bool', '"order" is no plural; for example resource orders, one of which is "order"'],
     ['resource dates a:bool', '"date": the name is taken; for example shop-dates'],
+    ['resource settings a:bool', '"settings": the name is taken; for example shop-settings'],
+    ['resource indices a:bool --singular index', '"index": the name is taken; for example shop-indices'],
     ['resource people --singular people a:bool', '--singular "people" is the plural, too'],
     [
       'resource jars label',

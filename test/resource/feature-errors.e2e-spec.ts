@@ -148,6 +148,11 @@ class PantryController {
     await this.jars.update(Number(id), body as Jar);
   }
 
+  @Post('jars/:id/move/:shelf')
+  async moveJar(@Param('id') id: string, @Param('shelf') shelf: string): Promise<void> {
+    await this.jars.update(Number(id), { shelfId: Number(shelf) });
+  }
+
   @Post('lids')
   async addLid(@Body() { id, shelfId }: Values): Promise<void> {
     await transaction(this.dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`);
@@ -243,6 +248,7 @@ describe('errors of a feature', () => {
     'POST of it in a transaction': ['POST /jars-in-transaction', ...NO_SHELF],
     'POST of it by a template': ['POST /jars-by-template', ...NO_SHELF],
     'PATCH to a missing parent': ['PATCH /jars/1', { shelfId: 9 }, 400, 'REFERENCE_NOT_FOUND', FK_POINTER],
+    'POST of an action that names a missing parent': ['POST /jars/1/move/9', undefined, 400, 'REFERENCE_NOT_FOUND'],
     'DELETE of a record that others refer to': ['DELETE /shelves/1', undefined, 409, 'STILL_REFERENCED'],
     'a reference that only the commit finds broken': ['POST /lids', { id: 1, shelfId: 9 }, 409, 'STILL_REFERENCED'],
     'POST that breaks a CHECK': ['POST /jars', jar({ label: 'a very long label' }), 400, 'INVALID_REQUEST'],

@@ -324,3 +324,25 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
     expect(etagOf(await client.get(`/cookies/${body.id}`))).toBe(etagOf(patched));
   });
 });
+
+/** A key of some rows only, as for records that are not marked as deleted. */
+const PARTIAL_KEY: MigrationInterface = {
+  name: 'PartialKey1790000600000',
+  up: (runner) => runner.query(`CREATE UNIQUE INDEX partial_key ON cookies (wish) WHERE flavor = 'vanilla'`),
+  down: (runner) => runner.query('DROP INDEX partial_key'),
+};
+
+it('a partial unique index leaves the count and the capacity exact for rows outside it', async () => {
+  await using service = await startService({ COOKIES_CAPACITY: '4' }, [], [PARTIAL_KEY]);
+  const client = await Client.of(service);
+  const outside = { ...COOKIE, flavor: 'chocolate' };
+  for (const wish of ['w', 'w', 'other']) expect((await client.post({ ...outside, wish })).status).toBe(201);
+  await service.app.get(DataSource).query(`UPDATE cookies SET wish = 'w' WHERE wish = 'other'`);
+  const vanilla = { ...COOKIE, flavor: 'vanilla', wish: 'w' };
+  expect((await client.post(vanilla)).status).toBe(201);
+  expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('4');
+  expect((await client.post({ ...outside, wish: 'w' })).status).toBe(507);
+  await client.request('DELETE', '/cookies/1');
+  expect(await client.post(vanilla)).toMatchObject({ status: 409, body: { details: [{ pointer: '/wish' }] } });
+  expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('3');
+});

@@ -28,8 +28,8 @@ export function constraintError(violation: ConstraintViolation, request?: Fastif
   // If the body has several of the properties, any of them may be wrong.
   const property = sent.length === 1 ? sent[0] : undefined;
   if (kind !== 'foreign key') return rejection(kind === 'rule' ? 'value' : kind, property);
-  // The database does not name the side of a violated foreign key: the child row has the reference.
-  const isChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
+  // The database does not name the side of a violated foreign key. Keys that others refer to are hardly ever updated.
+  const isChild = verb === 'INSERT' || verb === 'REPLACE' || verb === 'UPDATE';
   return rejection(isChild ? 'missing parent' : 'referenced', property);
 }
 

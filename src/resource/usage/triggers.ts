@@ -98,11 +98,11 @@ const functionName = (table: string): string => `"${table}_books"`;
 export const sqliteTriggerNames = (table: string): string[] =>
   ['replace', 'insert', 'update', 'delete', 'move', 'moved', 'renumber'].map((kind) => `${table}_${kind}`);
 
-/** The columns of each unique key of a SQLite table; the first is the id. */
+/** The columns of each unique key of a SQLite table; the first is the id. A partial index is unique for some rows only. */
 async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
   const rows = await runner.query<{ key: string; column: string | null }[]>(
     `SELECT keys.name AS key, columns.name AS "column" FROM pragma_index_list(?) AS keys, pragma_index_info(keys.name) AS columns
-     WHERE keys."unique" AND keys.origin <> 'pk' ORDER BY keys.name, columns.seqno`,
+     WHERE keys."unique" AND NOT keys.partial AND keys.origin <> 'pk' ORDER BY keys.name, columns.seqno`,
     [table],
   );
   const keys = new Map<string, string[]>();
