@@ -176,7 +176,9 @@ describe('the configuration', () => {
     expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.secret).toBe(SECRET);
     for (const bytes of [Buffer.alloc(40, 0x9f), Buffer.from(SECRET, 'utf16le'), `${SECRET}\0`]) {
       writeFileSync(file, bytes);
-      expect(errorsOf({ JWT_SECRET_FILE: file })).toEqual([expect.stringContaining('not a text in UTF-8')]);
+      expect(errorsOf({ JWT_SECRET_FILE: file })).toEqual([
+        expect.stringContaining('JWT_SECRET_FILE names: it must be in UTF-8'),
+      ]);
     }
     rmSync(folder, { recursive: true });
   });

@@ -124,10 +124,7 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, ofFeatures);
   let file: Environment = {};
   try {
-    const bytes = readFileSync('.env');
-    if (!isUtf8(bytes)) throw new Error('it must be in UTF-8');
-    // Editors on Windows write a byte-order mark.
-    file = parseEnv(bytes.toString().replace(/^\uFEFF/, ''));
+    file = parseEnv(readText('.env'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
       throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
@@ -145,18 +142,17 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
   if (!path) return text;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
   const message = (reason: string): string => `cannot be read from the file that ${name}_FILE names: ${reason}`;
-  return withMessage(message, () => readText(path));
+  return withMessage(message, () => readText(path).replace(/\r?\n$/, ''));
 }
 
 /**
- * Reads a file without its line end and a byte-order mark.
- * @throws {Error} if it is no text, because other bytes than UTF-8 would make another secret
+ * Reads a file without a byte-order mark, which editors on Windows write.
+ * @throws {Error} for other bytes than UTF-8, which would become another secret; also for NUL, as UTF-16 has it
  */
 function readText(path: string): string {
   const bytes = readFileSync(path);
-  const text = isUtf8(bytes) ? new TextDecoder().decode(bytes) : '\0';
-  if (text.includes('\0')) throw new Error('it is not a text in UTF-8');
-  return text.replace(/\r?\n$/, '');
+  if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('it must be in UTF-8');
+  return bytes.toString().replace(/^\uFEFF/, '');
 }
 
 /** A message for each unknown variable whose name resembles that of a setting. */

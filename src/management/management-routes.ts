@@ -50,8 +50,8 @@ export function createManagementServer(
   addResponseHeaders(server);
   respondToUnroutedRequests(server);
   const version = serviceVersion();
-  const prometheusText = shared(async () => (await managed.metrics()).metrics());
-  const openMetricsText = shared(async () => openMetrics(await managed.metrics()));
+  const prometheusText = onceForWaiting(async () => (await managed.metrics()).metrics());
+  const openMetricsText = onceForWaiting(async () => openMetrics(await managed.metrics()));
   server.get('/health/live', async (_request, reply) => {
     const isLive = await managed.isLive();
     return reply
@@ -82,8 +82,11 @@ export function createManagementServer(
   return server;
 }
 
-/** Runs `work` once for all calls that wait, so that a flood of scrapes does not delay a probe. */
-function shared<T>(work: () => Promise<T>): () => Promise<T> {
+/**
+ * Runs `work` once for all calls that wait, so that a flood of scrapes does not delay a probe. `sharedReading` would
+ * give a call the values of a run that began before it.
+ */
+function onceForWaiting<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;
   const runNext = async (): Promise<T> => {

@@ -98,7 +98,10 @@ const functionName = (table: string): string => `"${table}_books"`;
 export const sqliteTriggerNames = (table: string): string[] =>
   ['replace', 'insert', 'update', 'delete', 'move', 'moved', 'renumber'].map((kind) => `${table}_${kind}`);
 
-/** The columns of each unique key of a SQLite table; the first is the id. A partial index is unique for some rows only. */
+/**
+ * The columns of each unique key of a SQLite table; the first is the id. Partial indexes are left out, because SQLite
+ * does not report their rows: REPLACE of a record by such an index counts one record too many.
+ */
 async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
   const rows = await runner.query<{ key: string; column: string | null }[]>(
     `SELECT keys.name AS key, columns.name AS "column" FROM pragma_index_list(?) AS keys, pragma_index_info(keys.name) AS columns

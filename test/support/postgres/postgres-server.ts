@@ -161,8 +161,8 @@ export class PostgresServer {
 
   /** Removes a server that may still run, while this process exits. */
   removeNow(): void {
-    if (this.isRunning) void this.stop('SIGQUIT');
-    // The server ends meanwhile. Until then it may write files.
+    void this.stop('SIGQUIT');
+    // Until the server has ended, it may write files.
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
