@@ -109,6 +109,8 @@ async function unreadResponse(path = '/cookies'): Promise<{ socket: Socket; requ
   return { socket, requests };
 }
 
+const WITHOUT_TOKEN = 'GET /cookies HTTP/1.1\r\nHost: cookies\r\n\r\n';
+
 function post(wish: string, id = wish): string {
   const body = JSON.stringify({ ...COOKIE, wish });
   const fields = `Host: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}`;
@@ -310,6 +312,30 @@ describe('a client that sends more requests than it reads responses', () => {
     );
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([201, ...Array<number>(1000).fill(200)]);
     expect(await waiting()).toBe(0);
+  });
+
+  it('lets another client have its turn after each of them', async () => {
+    await start();
+    const [one, other] = [await connection(), await connection()];
+    await expectServed(other, '/cookies/1');
+    const received = receivedBy(one);
+    const responses = () => received().toString().split('HTTP/1.1 401 ').length - 1;
+    one.write(WITHOUT_TOKEN.repeat(1000));
+    await expectServed(other, '/cookies/2');
+    expect(responses()).toBeLessThan(100);
+    await until(() => responses() === 1000, 'each request has a response');
+  });
+
+  it('is disconnected when waiting requests fill the memory, and the rest of its packet is not parsed', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '65536' });
+    const closed = Array.from({ length: 20 }, async () => {
+      const socket = await connection();
+      socket.write(WITHOUT_TOKEN.repeat(1000));
+      await once(socket, 'close');
+    });
+    await Promise.all(closed);
+    expect(await metric('http_connections_cut_total{reason="overload"}')).toBe(20);
+    expect(service.output.split('"route":"unknown"').length).toBeLessThan(20 * 50);
   });
 });
 

@@ -110,11 +110,6 @@ export class Connection implements ResponseConnection {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
 
-  /** Whether more requests wait than allowed, because one packet had several. */
-  get hasTooManyWaiting(): boolean {
-    return this.waiting.length > MAX_UNANSWERED;
-  }
-
   /** @returns whether the connection is a WebSocket now; `false` while an earlier request is in progress */
   upgrade(): boolean {
     this.isWebSocket = this.isIdle && this.endedAt === undefined;
@@ -135,7 +130,7 @@ export class Connection implements ResponseConnection {
     this.owner.requests.bufferedBytes += WAITING_REQUEST_BYTES;
     if (this.waiting.length < MAX_UNANSWERED) return;
     this.flow.pauseReading();
-    // Node's parser continues to the end of the packet.
+    // Node's parser continues to the end of the packet, unless the connection is cut.
     if (this.owner.requests.isBufferExceeded) this.cut('overload');
   }
 
@@ -187,14 +182,15 @@ export class Connection implements ResponseConnection {
     return this.endedAt !== undefined && now - this.endedAt > LINGER;
   }
 
-  private start(response: TrackedResponse): void {
+  /** @param hasWaited behind another request; then other connections have their turn before it, too */
+  private start(response: TrackedResponse, hasWaited = false): void {
     this.current = response;
     response.startedAt = performance.now();
     response.on('finish', () => this.responseSent(response));
     this.owner.requests.inFlight += 1;
     // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
     // `nextTick` would be too early: on plain TCP, Node runs it between the header section and the body.
-    if (hasArrived(response.req)) this.pass(response);
+    if (!hasWaited && hasArrived(response.req)) this.pass(response);
     else setImmediate(() => this.pass(response));
   }
 
@@ -216,7 +212,7 @@ export class Connection implements ResponseConnection {
     if (next !== undefined) {
       this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
       if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
-      this.start(next);
+      this.start(next, true);
     } else if (this.isRejected || this.owner.isClosing) this.finish();
   }
 

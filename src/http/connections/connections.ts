@@ -151,7 +151,7 @@ export class Connections implements ConnectionOwner {
     // Computed even if memory suffices: a stall is measured from one check to the next.
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0)
-      .filter((connection) => connection.flow.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
+      .filter((connection) => connection.flow.stalledFor(now) > stall)
       .sort((a, b) => b.flow.stalledFor(now) - a.flow.stalledFor(now));
     if (bytes <= (limit * 2) / 3) return true;
     let excess = bytes - limit / 3;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { announcesClose, currentPacket, sentBytes, SocketFlow } from './node-internals.js';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { announcesClose, currentPacket, sentBytes, SocketFlow, StoppableRequest } from './node-internals.js';
 import { inodeOf, readSendQueues } from './send-queues.js';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
@@ -74,4 +74,20 @@ describe('the non-public properties of a socket', () => {
       expect(announcesClose(response!)).toBe(connection === 'close');
     },
   );
+});
+
+describe('a packet whose connection is closed while it is parsed', () => {
+  it.each([false, true])('makes no further requests (with a listener of upgrades: %s)', async (hasListener) => {
+    let count = 0;
+    const server = createServer({ IncomingMessage: StoppableRequest }, ({ socket }) => {
+      if (++count === 10) socket.destroy();
+    }).listen(0, '127.0.0.1');
+    if (hasListener) server.on('upgrade', (_request, socket) => socket.end());
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+    client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+    await once(client, 'close');
+    server.close();
+    expect(count).toBe(10);
+  });
 });

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { inodeOf, type SendQueues } from './send-queues.js';
 
@@ -107,4 +107,21 @@ export function currentPacket(socket: Socket): Buffer | undefined {
 export function announcesClose(response: ServerResponse): boolean {
   const { _header: header } = response as unknown as { readonly _header?: string | null };
   return typeof header !== 'string' || /\r\nconnection: close\r\n/i.test(header);
+}
+
+/**
+ * A request that ends its packet if its connection was closed while the packet was parsed. Node's parser assigns
+ * `upgrade` to each request, and leaves the rest of the packet when the value is true. Without this, a packet of 64 KiB
+ * makes thousands of requests for a closed connection.
+ */
+export class StoppableRequest extends IncomingMessage {
+  private endsPacket = false;
+
+  get upgrade(): boolean {
+    return this.endsPacket;
+  }
+
+  set upgrade(value: boolean | null) {
+    this.endsPacket = value === true || (value === false && this.socket.destroyed);
+  }
 }

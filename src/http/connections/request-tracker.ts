@@ -1,7 +1,8 @@
-import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { clientAddress, requestId, routeOf } from '../messages/request.js';
 import { commonHeaders } from '../messages/response-headers.js';
+import { StoppableRequest } from './node-internals.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
@@ -52,7 +53,7 @@ const JOINED_CHUNKS = 64;
  * Node's request. It joins small chunks of a body until a handler begins to read it: a chunk takes 300 bytes of memory
  * beside its content, and requests that wait for their turn may have thousands of them.
  */
-export class CompactRequest extends IncomingMessage {
+export class CompactRequest extends StoppableRequest {
   private readonly small: Buffer[] = [];
   private isRead = false;
 
