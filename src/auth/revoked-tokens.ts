@@ -48,7 +48,9 @@ export class RevokedTokens implements OnModuleInit {
       // Some issuers write a number, which a revocation names as text.
       if (jti !== undefined && this.times.has(keyOf('jti', String(jti), issuer))) return true;
       const revoked = this.times.get(keyOf('sub', sub, issuer));
-      return revoked !== undefined && !(iat !== undefined && iat > revoked + CLOCK_SKEW);
+      if (revoked === undefined || iat === undefined) return revoked !== undefined;
+      // A token that seems to be issued in the future may be older than the revocation.
+      return iat <= revoked + CLOCK_SKEW || iat > Date.now() / 1000 + CLOCK_SKEW;
     });
   }
 }

@@ -57,6 +57,8 @@ export abstract class GuardedDataSource extends DataSource {
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
     if (queryRunner === undefined && CONTROL.test(withoutLead(sql))) throw new TypeORMError(NO_RUNNER);
+    // TypeORM would reject the statement, too, but the log would not name it.
+    if (queryRunner?.isReleased === true) await queryRunner.query(sql);
     return super.query<T>(sql, parameters, queryRunner);
   }
 }

@@ -41,6 +41,23 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(outcome.stdout).toMatch(/^FAIL {2}migrations .*the user may not create tables: make the user the owner/m);
   });
 
+  it('is checked by doctor, which names the tables that the user may only read', async () => {
+    await onPostgres(['migrate']);
+    const role = `reader_${process.pid}`;
+    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
+    await onServer(url, (client) =>
+      client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
+        GRANT INSERT, UPDATE, DELETE ON storage TO ${role}`),
+    );
+    const outcome = await run(folder, ['doctor'], { environment });
+    await onServer(url, (client) => client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
+    expect(outcome).toMatchObject({ code: 1 });
+    expect(outcome.stdout).toMatch(
+      /^FAIL {2}server .*may not change .*"cookies".*: make the user the owner, or run GRANT/m,
+    );
+    expect(outcome.stdout).not.toContain('"storage"');
+  });
+
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
     await using service = await startService(postgres);
     const client = await Client.of(service);

@@ -1,8 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
+import { type DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
-import { openDataSource } from '../support/data-source.js';
+import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { DIFFERENCES, Sample } from './differences.js';
 import { Item, Shelf } from './habits.js';
 import { RECORDS } from './records.js';
@@ -56,6 +57,22 @@ describeEngines('ordinary TypeORM code', (engine) => {
       const outcome = await habit(dataSource.getRepository(Sample), dataSource).catch((error: unknown) => error);
       expect(outcome).toEqual(expected);
     });
+  });
+
+  it('names a statement in the log that is not awaited and comes after the end of its transaction', async () => {
+    let late: Promise<unknown> | undefined;
+    const warnings = await warningsDuring(async () => {
+      await dataSource.transaction((manager) => {
+        late = setTimeout(50).then(() =>
+          Promise.allSettled([manager.query('SELECT 1'), manager.findBy(Item, { name: 'late' })]),
+        );
+        return manager.query('SELECT 2');
+      });
+      const isRejected = { status: 'rejected', reason: expect.any(QueryRunnerAlreadyReleasedError) };
+      expect(await late).toEqual([isRejected, isRejected]);
+    });
+    const line = (sql: string) => expect.stringMatching(`^A statement came after .* was not run; .*: SELECT ${sql}`);
+    expect(warnings).toEqual([line('1$'), line('"Item"')]);
   });
 
   it('lets dropDatabase() remove every table, so that they can be made again', async () => {

@@ -231,6 +231,16 @@ export const TYPES: Habits = {
       ],
     ]),
   ),
+  'a text with = CURRENT_TIMESTAMP stays as it is in an UPDATE': [
+    async ({ dataSource, items, name }) => {
+      const { id } = await items.save({ name });
+      await dataSource.query(`UPDATE items SET name = 'it''s = CURRENT_TIMESTAMP' WHERE id = ${id}`);
+      const found = (await items.findOneByOrFail({ id })).name;
+      await items.delete({ id });
+      return found;
+    },
+    "it's = CURRENT_TIMESTAMP",
+  ],
   'an UpdateDateColumn has them after save(), which gives the stored moment': [
     async ({ items, name }) => {
       const { id } = await items.save({ name });

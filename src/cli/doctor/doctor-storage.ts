@@ -32,11 +32,27 @@ const onTables = (check: StorageCheck) =>
     (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource, config),
   );
 
-/** Checks that a PostgreSQL server accepts writes: a standby or a database may be read-only. */
+/** Checks that a PostgreSQL server accepts writes: a standby, a database or the user may be read-only. */
 export const server = onDatabase(async (dataSource) => {
   await engineOf(dataSource).check();
-  return 'reads and writes';
+  const tables = await readOnlyTables(dataSource);
+  if (tables.length === 0) return 'reads and writes';
+  throw new Error(
+    `the user may not change ${tables.join(', ')}: make the user the owner, or run ` +
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.join(', ')}`,
+  );
 });
+
+/** The tables of the entities that the user lacks a right on. A table that a migration will make is none of them. */
+async function readOnlyTables(dataSource: DataSource): Promise<string[]> {
+  const entities = dataSource.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
+  const tables = entities.map(({ tablePath }) => dataSource.driver.escape(tablePath));
+  const rows = await committed(dataSource).sql<{ name: string }[]>`
+    SELECT name FROM json_array_elements_text(${JSON.stringify(tables)}::json) AS tables (name)
+    WHERE EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS rights (name)
+      WHERE NOT has_table_privilege(to_regclass(tables.name), rights.name))`;
+  return rows.map(({ name }) => name);
+}
 
 export const storageChecks: Checks = {
   migrations: onDatabase(migrations),

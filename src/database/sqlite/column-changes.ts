@@ -5,6 +5,11 @@ import { scaleOf } from '../columns.js';
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
+/** Replaces ` = CURRENT_TIMESTAMP` in a statement, except within its literals and quoted names. */
+export function withMilliseconds(sql: string): string {
+  return sql.replaceAll(/('[^']*'|"[^"]*")| = CURRENT_TIMESTAMP\b/g, (_, quoted?: string) => quoted ?? ` = ${NOW}`);
+}
+
 const FORMATS: Readonly<Record<string, string>> = { date: '%Y-%m-%d', datetime: '%Y-%m-%d %H:%M:%f' };
 
 /** Storage classes (https://sqlite.org/datatype3.html) of numbers by the type of their column. */

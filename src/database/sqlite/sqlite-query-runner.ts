@@ -13,10 +13,10 @@ import {
   dateConversions,
   dropChecks,
   misfits,
-  NOW,
   renameInPlace,
   storedDefault,
   typeOnSqlite,
+  withMilliseconds,
 } from './column-changes.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
@@ -155,6 +155,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters: unknown[] = [], useStructuredResult = false): Promise<any> {
+    if (this.isReleased && this.transactionOver) await this.rejectLate(sql);
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
     if (!Array.isArray(parameters)) throw new TypeORMError('SQLite statements take their parameters as an array');
     const { logger, subscribers } = this.dataSource;
@@ -190,18 +191,22 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       rejectSharedPragma(sql, [this.migrating && 'foreign_keys', this.transaction && 'defer_foreign_keys']);
     }
     // TypeORM sets dates of updates and deletions to the current second, whatever the driver declares.
-    const statement = sql.startsWith('UPDATE') ? sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`) : sql;
+    const statement = sql.startsWith('UPDATE') ? withMilliseconds(sql) : sql;
     if (this.transaction === undefined) return this.executeOutside(kind, statement, parameters);
     return this.transaction.run(statement, parameters);
   }
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint') throw new TypeORMError(NO_TRANSACTION);
-    if (this.transactionOver) await rejectLateStatement(sql, () => this.isReleased, this.dataSource.logger);
+    if (this.transactionOver) await this.rejectLate(sql);
     this.transactionOver = false;
     const { reader, writer } = this.driver;
     if (kind === 'read' && reader.prepare(sql).readonly) return this.driver.read(sql, parameters);
     return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
+  }
+
+  private rejectLate(sql: string): Promise<void> {
+    return rejectLateStatement(sql, () => this.isReleased, this.dataSource.logger);
   }
 
   private async begin(): Promise<void> {
