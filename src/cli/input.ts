@@ -32,7 +32,7 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
   try {
     const stream = file === undefined ? process.stdin : await streamOf(file);
     addAbortSignal(signal, stream);
-    yield* unpacked(stream, signal);
+    yield* unpacked(stream, signal, file?.endsWith('.gz'));
   } catch (error) {
     signal.throwIfAborted();
     throw new Failure(`${name} cannot be read: ${(error as Error).message}.`, error);
@@ -51,9 +51,11 @@ async function streamOf(file: string): Promise<Readable> {
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
-async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* unpacked(stream: Readable, signal: AbortSignal, isPacked = false): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const begin = await firstBytes(chunks, GZIP.length);
+  // An output that was never written is no file of 0 records.
+  if (isPacked && begin.length === 0) throw new Error('it is empty, and so no gzip file');
   const bytes = joined(begin, chunks);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
     yield* bytes;

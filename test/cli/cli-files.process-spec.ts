@@ -303,8 +303,10 @@ describe('import of a gzip file', () => {
   it('reports a file that ends too early, and stores nothing of it', async () => {
     const whole = gzipSync(lines(500));
     writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
-    const cut = await run(folder, ['import', 'cookies', 'in.ndjson.gz']);
-    expect(cut).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: unexpected end of file'));
+    const importAll = () => run(folder, ['import', 'cookies', 'in.ndjson.gz']);
+    expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: unexpected end of file'));
+    writeFileSync(at('in.ndjson.gz'), '');
+    expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: it is empty'));
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
     expect(existsSync(at('in.ndjson.gz'))).toBe(true);
   });

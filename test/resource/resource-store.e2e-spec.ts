@@ -7,6 +7,7 @@ import {
   Column,
   type DataSource,
   Entity,
+  Generated,
   ManyToOne,
   QueryFailedError,
   type QueryRunner,
@@ -82,6 +83,13 @@ class WithHiddenColumn extends ResourceEntity {
   secret!: string;
 }
 
+@Entity('generated')
+class WithGeneratedColumn extends ResourceEntity {
+  @Column('uuid')
+  @Generated('uuid')
+  publicId!: string;
+}
+
 @Entity('listening')
 class WithListener extends ResourceEntity {
   @BeforeInsert()
@@ -133,6 +141,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       Sample,
       WithArray,
       WithHiddenColumn,
+      WithGeneratedColumn,
       WithListener,
       WithRelation,
       WithLongDecimal,
@@ -428,6 +437,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
     [WithDefaultText, 'the default of price must be a number'],
     [WithHiddenColumn, 'secret must be a plain @Column that is selected'],
+    [WithGeneratedColumn, /publicId must be a plain @Column .* is not generated/],
     [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
     [WithRelation, /parent\.id must be a plain @Column .* a relation needs @References/],
   ])('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {

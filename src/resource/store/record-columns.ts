@@ -134,10 +134,14 @@ function columnKindOf({ driver }: DataSource, entity: EntityMetadata, column: Co
     throw unsupported(entity, `${property} is ${name}, and must be one of ${Object.keys(KINDS).join(', ')}`);
   }
   const isMadeByTypeOrm =
-    transformer !== undefined || column.isVirtualProperty || column.isDeleteDate || column.isVersion;
+    transformer !== undefined ||
+    column.isVirtualProperty ||
+    column.isDeleteDate ||
+    column.isVersion ||
+    (column.isGenerated && !column.isPrimary);
   if (isMadeByTypeOrm || propertyPath !== property || !column.isSelect) {
     const rule =
-      'a plain @Column that is selected, has no transformer and is not embedded; a relation needs @References';
+      'a plain @Column that is selected, is not generated or embedded, and has no transformer; a relation needs @References';
     throw unsupported(entity, `${propertyPath} must be ${rule}`);
   }
   if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that the SQL uses`);
