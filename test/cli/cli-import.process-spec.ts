@@ -114,7 +114,7 @@ describe('cli import', () => {
   });
 
   it.each(['{"lastId":9007199254740991}\n', line({ id: 9007199254740991 }), line({ id: 9007199254730992 })])(
-    'rejects an id that leaves fewer ids than the capacity: %s',
+    'rejects an id that leaves too few ids for new records: %s',
     async (text) => {
       expect(await importFile(lines(1) + text)).toMatchObject(
         endedWith(1, /Line 2 is wrong: its id 90\d+ leaves too few/),

@@ -25,7 +25,7 @@ export async function checkCopy(
   config: Config,
   interrupt: AbortSignal,
 ) {
-  const { errors, drifts, counts, migrations, pending } = await checkFile(copy, { config });
+  const { errors, drifts, counts, migrations, pending } = await checkFile(copy);
   if (errors.length + drifts.length === 0) errors.push(...(await differencesFromFresh(copy, migrations, config)));
   const wrong = [...errors, ...drifts];
   if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);

@@ -89,7 +89,7 @@ async function databaseFile(path: string): Promise<string> {
   if (problem !== undefined) throw new Error(`${path} ${problem}`);
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { errors, isEmpty } = await checkFile(path, { thoroughly: false });
+  const { errors, isEmpty } = await checkFile(path, false);
   if (errors.length === 0) return `${path} is sound (quick_check)`;
   if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);

@@ -7,6 +7,7 @@ import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
 import type { OpenRepository } from '../resources/open-storage.js';
 import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
+import { LARGEST_ID } from '../resources/resources.js';
 import type { UnfinishedImport } from './import.entity.js';
 
 type IdsOption = 'keep' | 'assign';
@@ -29,8 +30,6 @@ export interface ImportJob {
   readonly interrupt: AbortSignal;
   /** Opens the input; a file is read from its beginning each time. */
   readonly open: () => AsyncIterable<Buffer>;
-  /** Largest id of a record and of a `lastId` line. */
-  readonly largestId: number;
   /** The path of the input file; absent for a pipe, which can be read only once. */
   readonly file?: string;
   readonly resumed?: UnfinishedImport;
@@ -135,10 +134,9 @@ export class ImportInput {
   }
 
   private requireIdsLeft(id: Id): undefined {
-    const { largestId } = this.job;
-    if (typeof id === 'string' || id <= largestId) return;
+    if (typeof id === 'string' || id <= LARGEST_ID) return;
     throw new BrokenLineError(
-      `its id ${id} leaves too few ids for new records: it must be at most ${largestId}; use --ids assign to give all lines new ids`,
+      `its id ${id} leaves too few ids for new records: it must be at most ${LARGEST_ID}; use --ids assign to give all lines new ids`,
     );
   }
 

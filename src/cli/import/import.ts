@@ -12,7 +12,6 @@ import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput, requireReadable } from '../input.js';
 import { progressOf } from '../output/progress.js';
 import { LineSummary } from '../output/write-lines.js';
-import { largestIdFor } from '../resources/resources.js';
 import { openRepository, type OpenRepository } from '../resources/open-storage.js';
 import { recordReader } from '../resources/record-lines.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
@@ -63,7 +62,6 @@ export async function importRecords(
     interrupt: interrupt(),
     file: isFile ? file : undefined,
     open: () => openInput(file, interrupt()),
-    largestId: largestIdFor(config.get(resource.capacity)),
     resumed: options.dryRun ? undefined : await unfinished(store, options),
   };
   const total = isFile ? await checkLines(job, free, capacity) : undefined;

@@ -26,10 +26,5 @@ export function countedRecords(counts: ReadonlyMap<string, number>): string {
   return new Intl.ListFormat('en-GB').format(parts);
 }
 
-/** Ids that are left for new records of a larger capacity. */
-const ENOUGH_IDS = 1e12;
-
-/** The largest id that an import or a restored backup may bring, so that larger ids are left for the whole capacity. */
-export function largestIdFor(capacity: number): number {
-  return Number.MAX_SAFE_INTEGER - Math.min(capacity, ENOUGH_IDS);
-}
+/** The largest id that an import or a restored backup may bring, so that enough ids are left for new records. */
+export const LARGEST_ID = Number.MAX_SAFE_INTEGER - 1e12;

@@ -1,9 +1,7 @@
-import type { Config } from '../../config/config.js';
 import { knownMigrations } from '../../database/data-source.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
-import { RESOURCES } from '../../features.js';
-import { largestIdFor, NAMES } from '../resources/resources.js';
+import { LARGEST_ID, NAMES } from '../resources/resources.js';
 
 export interface FileReport {
   /** One line for each error other than a wrong counter. */
@@ -26,12 +24,8 @@ type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
 /**
  * Checks every page, constraint and counter of a database file, without changing it.
  * @param thoroughly whether to compare every index with its table, which takes longer
- * @param config settings whose capacities decide how many ids must be left; default: none must be
  */
-export async function checkFile(
-  path: string,
-  { thoroughly = true, config }: { readonly thoroughly?: boolean; readonly config?: Config } = {},
-): Promise<FileReport> {
+export async function checkFile(path: string, thoroughly = true): Promise<FileReport> {
   const report: FileReport = { errors: [], drifts: [], migrations: [], pending: [], counts: new Map(), isEmpty: false };
   const known = await knownMigrations();
   try {
@@ -44,14 +38,14 @@ export async function checkFile(
     if (encoding !== 'UTF-8') report.errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
     const faults = column(`PRAGMA ${thoroughly ? 'integrity_check' : 'quick_check'}(${MOST_FAULTS})`);
     report.errors.push(...faults.filter((line) => line !== 'ok').map(String));
-    if (report.errors.length === 0) checkContents(column, known, report, config);
+    if (report.errors.length === 0) checkContents(column, known, report);
   } catch (error) {
     report.errors.push(explain(error));
   }
   return report;
 }
 
-function checkContents(column: ReadColumn, known: readonly string[], report: FileReport, config?: Config): void {
+function checkContents(column: ReadColumn, known: readonly string[], report: FileReport): void {
   const { errors, drifts, migrations, pending, counts } = report;
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
   report.isEmpty = column('SELECT 1 FROM sqlite_schema LIMIT 1').length === 0;
@@ -77,15 +71,14 @@ function checkContents(column: ReadColumn, known: readonly string[], report: Fil
     counts.set(resource, count!);
     if (count !== used) drifts.push(`it counts ${used} ${resource} and holds ${count}`);
   }
-  for (const { name, capacity } of RESOURCES.filter((each) => tables.has(each.name.plural))) {
-    if (!counted.has(name.plural)) errors.push(`its table "storage" has no row for ${name.plural}`);
-    const largestId = config === undefined ? Number.MAX_SAFE_INTEGER : largestIdFor(config.get(capacity));
-    errors.push(...sequenceErrors(name.plural, largestId, column), ...numberErrors(name.plural, column));
+  for (const name of NAMES.filter((each) => tables.has(each))) {
+    if (!counted.has(name)) errors.push(`its table "storage" has no row for ${name}`);
+    errors.push(...sequenceErrors(name, column), ...numberErrors(name, column));
   }
 }
 
 /** Checks that the next id is larger than all used ids, and that enough ids are left. */
-function sequenceErrors(resource: string, largestId: number, column: ReadColumn): string[] {
+function sequenceErrors(resource: string, column: ReadColumn): string[] {
   const behind = column(
     `SELECT max(id) FROM "${resource}"
      HAVING typeof(max(id)) = 'integer' AND max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`,
@@ -94,11 +87,11 @@ function sequenceErrors(resource: string, largestId: number, column: ReadColumn)
   const beyond = column(
     'SELECT seq FROM sqlite_sequence WHERE name = ? AND NOT (seq BETWEEN 0 AND ?)',
     resource,
-    largestId,
+    LARGEST_ID,
   ) as (number | string)[];
   return [
     ...behind.map((id) => `the next id of ${resource} would repeat an old one: ${id} was used before`),
-    ...beyond.map((id) => `the last id of ${resource} is ${id}, and must be from 0 to ${largestId}`),
+    ...beyond.map((id) => `the last id of ${resource} is ${id}, and must be from 0 to ${LARGEST_ID}`),
   ];
 }
 
