@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, dropTriggersByName, enabledTriggers, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, dropTriggersByName, enabledTriggers, type Runner } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `runAudited`. */
@@ -21,7 +21,7 @@ export async function hasAuditTriggers(
 /** Makes the triggers that write the lines of a table, and the row of its chain. */
 export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
   await dropAuditTriggers(runner, dataSource, table);
-  for (const sql of triggersOf(dataSource, table).create) await runner.query(sql, []);
+  for (const sql of triggersOf(dataSource, table)) await runner.query(sql, []);
   await runner.query(
     `INSERT INTO audit_chains (resource, sequence, sealed, hash) VALUES ('${table}', 0, 0, '') ON CONFLICT DO NOTHING`,
     [],
@@ -50,7 +50,7 @@ export const auditTriggerNames = (table: string): string[] => EVENTS.map((event)
 
 const functionName = (table: string): string => `"${table}_audit"`;
 
-function triggersOf(dataSource: DataSource, table: string): Triggers {
+function triggersOf(dataSource: DataSource, table: string): string[] {
   const metadata = dataSource.getMetadata(table);
   return dataSource.options.type === 'postgres'
     ? postgresTriggers(dataSource, metadata)
@@ -72,7 +72,7 @@ function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string):
 }
 
 /** The lines of a SQLite trigger have no hash: SQLite has no hash function. */
-function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
+function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): string[] {
   const table = metadata.tableName;
   const [before, after] = ['OLD', 'NEW'].map((row) => rowJson(dataSource, metadata, row)) as [string, string];
   const line = (operation: string, id: string, values: readonly [string, string], key: string, condition: string) => `
@@ -89,17 +89,16 @@ function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Trigg
     update: updated + deleted('OLD.id <> NEW.id') + created('OLD.id <> NEW.id', '0'),
     delete: deleted('1'),
   };
-  const create = EVENTS.map(
+  return EVENTS.map(
     (event) => `CREATE TRIGGER "${table}_audit_${event}" AFTER ${event} ON "${table}" BEGIN${bodies[event]}\nEND`,
   );
-  return { create };
 }
 
 /**
  * The triggers call one function after each statement. It locks the `storage` row, then the chain, in the order of the
  * service and of the count triggers. It has the rights of its owner, so other roles need no rights on the trail.
  */
-function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
+function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): string[] {
   const table = metadata.tableName;
   const before = rowJson(dataSource, metadata, 'old_row');
   const after = rowJson(dataSource, metadata, 'new_row');
@@ -158,14 +157,11 @@ END`;
   const name = functionName(table);
   const trigger = (when: string, event: string, rows: string): string =>
     `CREATE TRIGGER "${table}_audit_${event.toLowerCase()}" ${when} ${event} ON "${table}" ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`;
-  return {
-    create: [
-      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $audit$${body}$audit$`,
-      trigger('AFTER', 'INSERT', 'REFERENCING NEW TABLE AS new_rows'),
-      trigger('AFTER', 'UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
-      trigger('AFTER', 'DELETE', 'REFERENCING OLD TABLE AS old_rows'),
-      trigger('BEFORE', 'TRUNCATE', ''),
-    ],
-    body,
-  };
+  return [
+    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $audit$${body}$audit$`,
+    trigger('AFTER', 'INSERT', 'REFERENCING NEW TABLE AS new_rows'),
+    trigger('AFTER', 'UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
+    trigger('AFTER', 'DELETE', 'REFERENCING OLD TABLE AS old_rows'),
+    trigger('BEFORE', 'TRUNCATE', ''),
+  ];
 }

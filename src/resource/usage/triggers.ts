@@ -7,12 +7,6 @@ import { type IdKind, idKindOf } from '../id-kinds.js';
 /** A transaction, or the query runner of a migration. */
 export type Runner = Pick<Sql, 'query'>;
 
-export interface Triggers {
-  readonly create: readonly string[];
-  /** On PostgreSQL: the body of the function that all of them call. The first statement of `create` makes it. */
-  readonly body?: string;
-}
-
 /** The enabled triggers of some tables, each with its statement on SQLite, and the body of its function on PostgreSQL. */
 export function enabledTriggers(runner: Runner, { options }: DataSource, tables: readonly string[]) {
   const isPostgres = options.type === 'postgres';
@@ -27,12 +21,13 @@ export function enabledTriggers(runner: Runner, { options }: DataSource, tables:
   );
 }
 
-/** Tells whether the triggers of a table exist, are enabled, and equal those in `create`. */
-export async function areMade(runner: Runner, dataSource: DataSource, table: string, { create, body }: Triggers) {
+/** Tells whether the triggers of a table exist, are enabled, and equal those that the statements of `create` make. */
+export async function areMade(runner: Runner, dataSource: DataSource, table: string, create: readonly string[]) {
   const triggers = create.filter((sql) => sql.startsWith('CREATE TRIGGER'));
-  const expected = body === undefined ? triggers : [body];
   const existing = await enabledTriggers(runner, dataSource, [table]);
-  return existing.filter(({ source }) => expected.includes(source)).length === triggers.length;
+  // On PostgreSQL, the statement that makes the function has its body between dollar quotes.
+  const isExpected = (source: string) => create.some((sql) => sql === source || sql.includes(`$${source}$`));
+  return existing.filter(({ source }) => isExpected(source)).length === triggers.length;
 }
 
 /** Drops triggers: on PostgreSQL with the function that they call, on SQLite by their names. */
@@ -56,7 +51,7 @@ const LARGEST_STEP = 1_000_000;
  * The triggers that keep the `storage` row of a table correct for every writer: count, capacity and revision. A record
  * keeps the revision that its writer brings if it is above that of the row; otherwise it gets the next one.
  */
-async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
+async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<string[]> {
   if (options.type === 'postgres') return postgresTriggers(table, ids);
   return sqliteTriggers(table, await uniqueKeys(runner, table), ids);
 }
@@ -77,7 +72,7 @@ export async function makeTriggers(
   table: string,
   ids = idsOf(dataSource, table),
 ): Promise<void> {
-  const { create } = await triggersOf(runner, dataSource, table, ids);
+  const create = await triggersOf(runner, dataSource, table, ids);
   await dropTriggers(runner, dataSource, table);
   for (const sql of create) await runner.query(sql, []);
   const epoch = randomBytes(6).toString('hex');
@@ -118,7 +113,7 @@ async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
  * The `storage` column `replaced` counts the records that REPLACE deletes because they have the same id or unique
  * values. SQLite runs no DELETE triggers for them, unless `recursive_triggers` is on. The count is right in both cases.
  */
-function sqliteTriggers(table: string, keys: readonly (readonly string[])[], { next }: IdKind): Triggers {
+function sqliteTriggers(table: string, keys: readonly (readonly string[])[], { next }: IdKind): string[] {
   const row = `WHERE resource = '${table}'`;
   const nextRevision = `
   UPDATE "${table}" SET revision = (SELECT revision + 1 FROM storage ${row})
@@ -154,14 +149,14 @@ END`,
   const renumber = `CREATE TRIGGER "${table}_renumber" AFTER UPDATE OF id ON "${table}" WHEN NEW.id > OLD.id BEGIN
   UPDATE sqlite_sequence SET seq = max(seq, NEW.id) WHERE name = '${table}';
 END`;
-  return { create: next === undefined ? [...create, renumber] : create };
+  return next === undefined ? [...create, renumber] : create;
 }
 
 /**
  * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the
  * `storage` row last.
  */
-function postgresTriggers(table: string, { next }: IdKind): Triggers {
+function postgresTriggers(table: string, { next }: IdKind): string[] {
   const row = `WHERE resource = '${table}'`;
   const sequence = `pg_get_serial_sequence('"${table}"', 'id')::regclass`;
   const hasSequence = next === undefined;
@@ -209,14 +204,11 @@ END`;
   const name = functionName(table);
   const trigger = (event: string, rows: string): string =>
     `CREATE TRIGGER "${table}_${event.toLowerCase()}" AFTER ${event} ON "${table}" ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`;
-  return {
-    create: [
-      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $books$${body}$books$`,
-      trigger('INSERT', 'REFERENCING NEW TABLE AS new_rows'),
-      trigger('UPDATE', 'REFERENCING NEW TABLE AS new_rows'),
-      trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
-      trigger('TRUNCATE', ''),
-    ],
-    body,
-  };
+  return [
+    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $books$${body}$books$`,
+    trigger('INSERT', 'REFERENCING NEW TABLE AS new_rows'),
+    trigger('UPDATE', 'REFERENCING NEW TABLE AS new_rows'),
+    trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
+    trigger('TRUNCATE', ''),
+  ];
 }
