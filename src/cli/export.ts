@@ -40,8 +40,9 @@ async function* linesOf(
   const isWhole = !isFiltered && after === undefined && limit === undefined;
   const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
   const progress = progressOf('Exported', name.pluralText);
+  const position = after === undefined ? undefined : { value: after, id: after };
   let last: Id = 0;
-  for await (const page of snapshot.records({ filters, after }, limit)) {
+  for await (const page of snapshot.records({ filters, order: 'ascending', after: position }, limit)) {
     last = page.at(-1)!.id;
     yield summary.add(page);
     progress(summary.count, total);

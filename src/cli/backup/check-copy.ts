@@ -1,14 +1,10 @@
-import { isUtf8 } from 'node:buffer';
-import { QueryFailedError } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { RESOURCES } from '../../features.js';
-import { wholeArray } from '../../resource/lists/json-array.js';
 import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-entity.js';
-import type { JsonPage } from '../../resource/store/resource-snapshot.js';
 import { Failure } from '../command-errors.js';
 import { progressOf } from '../output/progress.js';
 import { openRepository } from '../resources/open-storage.js';
-import { BrokenLineError, recordReader } from '../resources/record-lines.js';
+import { BrokenLineError, type ReadRecord, recordReader } from '../resources/record-lines.js';
 import { atPath } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { differencesFromFresh, dropRecreatedParts } from './schema-check.js';
@@ -32,10 +28,7 @@ export async function checkCopy(
   interrupt.throwIfAborted();
   dropRecreatedParts(copy);
   if (!skipRecordCheck) {
-    await requireValidRecords(file, atPath(config, copy), interrupt).catch((error: unknown) => {
-      // SQLite stores a BLOB in any column, and its JSON functions reject it.
-      throw error instanceof QueryFailedError ? unreadable(file, 'records', error.message, error) : error;
-    });
+    await requireValidRecords(file, atPath(config, copy), interrupt);
   }
   return { counts, pending };
 }
@@ -49,38 +42,26 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const { plural, pluralText } = resource.name;
     const progress = progressOf('Checked', pluralText);
     let checked = 0;
-    for await (const page of snapshot.pages({ order: 'ascending' })) {
-      interrupt.throwIfAborted();
-      const records = recordsIn(file, page, plural);
-      for (const record of records) {
-        await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
-          if (!(error instanceof BrokenLineError)) throw error;
-          const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
-          throw new Failure(`${file} cannot be restored: ${problem}.`);
-        });
+    try {
+      for await (const records of snapshot.records({ order: 'ascending' })) {
+        interrupt.throwIfAborted();
+        for (const record of records) await requireValid(record, read);
+        checked += records.length;
+        progress(checked);
       }
-      checked += records.length;
-      progress(checked);
+      if (checked < snapshot.usage.count) throw new Error('some have values that do not fit their columns');
+    } catch (error) {
+      interrupt.throwIfAborted();
+      const { message } = error as Error;
+      const problem = error instanceof Failure ? message : `its ${plural} cannot be listed: ${message}`;
+      throw new Failure(`${file} cannot be restored: ${problem}.`, error);
     }
-    if (checked < snapshot.usage.count)
-      throw unreadable(file, plural, 'some have values that do not fit their columns');
   }
 }
 
-/**
- * The records of a page, as clients would get them. The JSON may be invalid: SQLite stores texts that are not UTF-8,
- * and any text in the columns of numbers and dates.
- */
-function recordsIn(file: string, page: JsonPage, plural: string): PublicRecord<AnyResourceEntity>[] {
-  const json = wholeArray(page.chunks);
-  if (!isUtf8(json)) throw unreadable(file, plural, 'they have text that is not in UTF-8');
-  try {
-    return JSON.parse(json.toString()) as PublicRecord<AnyResourceEntity>[];
-  } catch (error) {
-    throw unreadable(file, plural, (error as Error).message, error);
-  }
-}
-
-function unreadable(file: string, plural: string, reason: string, cause?: unknown): Failure {
-  return new Failure(`${file} cannot be restored: its ${plural} cannot be listed: ${reason}.`, cause);
+async function requireValid(record: PublicRecord<AnyResourceEntity>, read: ReadRecord): Promise<void> {
+  await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
+    if (!(error instanceof BrokenLineError)) throw error;
+    throw new Failure(`its record ${record.id} could not be stored by a request: ${error.message}`);
+  });
 }

@@ -128,7 +128,7 @@ async function checkLines(job: ImportJob, free: number, capacity: number): Promi
 async function contentsOf(store: OpenRepository): Promise<string> {
   using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
-  for await (const page of snapshot.records({})) summary.add(page);
+  for await (const page of snapshot.records({ order: 'ascending' })) summary.add(page);
   return `${store.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 

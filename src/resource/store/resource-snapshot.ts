@@ -2,8 +2,8 @@ import type { Snapshot } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { LIMIT, PageQuery, type SqlText } from './page-query.js';
-import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
+import { PageQuery, type SqlText } from './page-query.js';
+import type { Conditions, RecordScope, Selection, SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
 export const PAGE = 1000;
@@ -62,25 +62,18 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     }
   }
 
-  /** All selected records as objects by ascending id, page by page. Only for the command line: it may take long. */
-  async *records(
-    { filters, after = this.table.ids.lowest }: Pick<Selection, 'filters'> & { readonly after?: Id },
-    limit = Infinity,
-  ): AsyncGenerator<PublicRecord<Entity>[]> {
-    const { sqlName, selected } = this.table;
-    const { sql, parameters } = conditionsOf(this.table, { filters });
-    const where = ['id > ?', ...this.scope.sql, ...sql].join(' AND ');
-    const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
-    const conditions = [...this.scope.parameters, ...parameters];
-    let last = after;
+  /**
+   * Up to `limit` selected records as a GET returns them, page by page. Only for the command line: it may take long.
+   * @throws {Error} for text that is not in UTF-8, and for values that do not fit their columns: SQLite stores both
+   */
+  async *records(selection: Selection, limit = Infinity): AsyncGenerator<PublicRecord<Entity>[]> {
     let missing = limit;
-    while (missing > 0) {
-      const wanted = Math.min(PAGE, missing);
-      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...conditions, wanted]);
-      if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
-      if (rows.length < wanted) return;
-      last = rows.at(-1)!['id'] as Id;
-      missing -= rows.length;
+    for await (const { chunks, count } of this.pages(selection)) {
+      const elements = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+      const records = JSON.parse(`[${elements.slice(1)}]`) as PublicRecord<Entity>[];
+      yield records.slice(0, missing);
+      missing -= count;
+      if (missing <= 0) return;
     }
   }
 
