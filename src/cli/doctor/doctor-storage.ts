@@ -17,8 +17,6 @@ import type { Checks } from './doctor-sqlite.js';
 
 type StorageCheck = (dataSource: DataSource, config: Config) => Promise<string>;
 
-const UNKNOWN = 'not known before the migrations have run';
-
 const onDatabase = (check: StorageCheck) => async (config: Config) => {
   // Opening a SQLite database creates it, and `doctor` must not.
   if (!databaseExists(config)) return 'there is no database yet';
@@ -28,9 +26,10 @@ const onDatabase = (check: StorageCheck) => async (config: Config) => {
 
 /** For a check that needs all tables. */
 const onTables = (check: StorageCheck) =>
-  onDatabase(async (dataSource, config) =>
-    (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource, config),
-  );
+  onDatabase(async (dataSource, config) => {
+    const pending = await pendingMigrations(dataSource);
+    return pending.length > 0 ? 'not known before the migrations have run' : check(dataSource, config);
+  });
 
 /** Checks that a PostgreSQL server accepts writes: a standby, a database or the user may be read-only. */
 export const server = onDatabase(async (dataSource) => {
@@ -57,7 +56,7 @@ async function readOnlyTables(dataSource: DataSource): Promise<string[]> {
 export const storageChecks: Checks = {
   migrations: onDatabase(migrations),
   set: onTables(liveSettings),
-  counter: onDatabase(counters),
+  counter: onTables(counters),
   ...(RESOURCES.some(({ audited }) => audited) && { audit: onTables(auditTrail) }),
   import: onTables(unfinishedImports),
 };
@@ -88,23 +87,15 @@ async function mayCreateTables(dataSource: DataSource): Promise<boolean> {
 }
 
 async function counters(dataSource: DataSource, config: Config): Promise<string> {
-  const pending = await pendingMigrations(dataSource);
-  // A new PostgreSQL database has no tables.
-  if (pending.length === dataSource.migrations.length) return UNKNOWN;
-  const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
-  const counted = new Set(rows.map(({ resource }) => resource));
-  // A pending migration may create the table.
-  const isComplete = pending.length === 0;
   const counts: string[] = [];
   const problems: string[] = [];
   for (const resource of RESOURCES) {
-    if (!counted.has(resource.name.plural) && !isComplete) continue;
     const { plural, pluralText } = resource.name;
     const found = await storedCount(dataSource, plural);
     if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
     const { used, count } = found;
-    const capacity = isComplete ? await capacityFor(dataSource, config, resource) : config.get(resource.capacity);
-    const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
+    const capacity = await capacityFor(dataSource, config, resource);
+    const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
     if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
     else counts.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
