@@ -67,7 +67,8 @@ export class LiveConfig {
 
 /** A stored setting in one line, with the time of its change and who made it. */
 export function describeStored({ name, value, changed, changed_by }: StoredSetting): string {
-  return `${name}=${value}, set ${new Date(Number(changed)).toISOString()} by ${changed_by}`;
+  // A time that was written by hand may be invalid: then it is `null`.
+  return `${name}=${value}, set ${new Date(Number(changed)).toJSON()} by ${changed_by}`;
 }
 
 /** The settings that may change while the service runs, with the value (or '') in `config` and the row of `cli set`. */
@@ -118,14 +119,11 @@ export function inForce(config: Config, rows: readonly StoredSetting[]) {
   const problems: string[] = [];
   for (const row of rows) {
     try {
-      const { name, changed } = row;
-      const setting = config.liveSetting(name);
-      const value = parseSetting(setting, () => row.value);
-      // A row that was written by hand may have a time that cannot be shown.
-      if (Number.isNaN(new Date(Number(changed)).getTime())) {
-        throw new Error(`the time of ${name} must be a number of milliseconds since 1970, and not "${changed}"`);
-      }
-      current = current.with(setting, value);
+      const setting = config.liveSetting(row.name);
+      current = current.with(
+        setting,
+        parseSetting(setting, () => row.value),
+      );
       stored.push(row);
     } catch (error) {
       problems.push((error as Error).message);
