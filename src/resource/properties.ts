@@ -23,6 +23,11 @@ export function IsRecordId({ isId, message }: IdKind = INTEGER_IDS, { each = fal
   return ValidateBy({ name: 'isRecordId', validator: { validate: isId, defaultMessage: () => message } }, { each });
 }
 
+/** Validates an integer from `min` to `max`, with one message for every other value. */
+export function IsWholeNumber(min: number, max: number, message: string): PropertyDecorator {
+  return applyDecorators(IsInt({ message }), Min(min, { message }), Max(max, { message }));
+}
+
 export interface PropertyOptions {
   readonly description?: string;
   readonly example?: unknown;
@@ -45,10 +50,10 @@ export function TextProperty(min: number, max: number, options?: PropertyOptions
 
 /** An integer from `min` to `max`, both within ±(2^53 - 1). */
 export function IntegerProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
-  const message = { message: `must be a whole number from ${min} to ${max}` };
+  const message = `must be a whole number from ${min} to ${max}`;
   const format = Math.max(-min, max) < 2 ** 31 ? 'int32' : 'int64';
   const schema = { type: 'integer', format, minimum: min, maximum: max, example: min } as const;
-  return property(schema, options, IsInt(message), Min(min, message), Max(max, message));
+  return property(schema, options, IsWholeNumber(min, max, message));
 }
 
 export function NumberProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {

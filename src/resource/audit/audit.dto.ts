@@ -1,13 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
 import { INTEGER_IDS } from '../id-kinds.js';
+import { LimitParameter } from '../lists/list-query.js';
+import { IsWholeNumber } from '../properties.js';
 
 /** Maximum number of lines of a page, each of which has a record twice. */
 const MOST_LINES = 200;
-const limitError = { message: `must be given once, as a whole number from 1 to ${MOST_LINES}` };
-const afterError = { message: 'must be given once, as the sequence of a line, or 0' };
 
 export class AuditQuery {
   @ApiProperty({ minLength: 1, maxLength: 255, description: 'The plural name of the resource.', example: 'orders' })
@@ -22,16 +21,10 @@ export class AuditQuery {
   @ApiPropertyOptional({ ...INTEGER_IDS.schema, minimum: 0, example: 17, description: 'Only lines after this one.' })
   @IsOptionalNotNull()
   @QueryInteger()
-  @IsInt(afterError)
-  @Min(0, afterError)
+  @IsWholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be given once, as the sequence of a line, or 0')
   after?: number;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MOST_LINES, default: 100 })
-  @IsOptionalNotNull()
-  @QueryInteger()
-  @IsInt(limitError)
-  @Min(1, limitError)
-  @Max(MOST_LINES, limitError)
+  @LimitParameter(MOST_LINES, { default: 100 })
   limit?: number;
 }
 

@@ -1,20 +1,11 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayUnique,
-  IsIn,
-  IsInt,
-  Max,
-  Min,
-  ValidateBy,
-  type ValidationArguments,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsIn, ValidateBy, type ValidationArguments } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { Parsed, QueryArray, QueryInteger } from '../../http/validation/query-values.js';
 import { ENUM_NAME } from '../../openapi/complete-document.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
-import { IsRecordId, type NamedEnum } from '../properties.js';
+import { IsRecordId, IsWholeNumber, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
 import {
   DATE_SCHEMA,
@@ -30,11 +21,9 @@ import { ListPart, type ListQuery } from './list-declaration.js';
 
 const MAX_LIMIT = 1000;
 
-export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
+export const LIMIT_ERROR = limitError(MAX_LIMIT);
 
 const ID_SORTS = ['id', '-id'];
-
-const limitError = { message: LIMIT_ERROR };
 
 /**
  * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
@@ -43,19 +32,11 @@ const limitError = { message: LIMIT_ERROR };
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts?: Sorts } = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
-    @ApiPropertyOptional({
-      type: 'integer',
+    @LimitParameter(MAX_LIMIT, {
       format: 'int32',
-      minimum: 1,
-      maximum: MAX_LIMIT,
       example: 100,
       description: 'At most so many records; without it, all of them. `Link` leads to the next page.',
     })
-    @IsOptionalNotNull()
-    @QueryInteger()
-    @IsInt(limitError)
-    @Min(1, limitError)
-    @Max(MAX_LIMIT, limitError)
     @ListPart({ list: name, sorts })
     limit?: number;
 
@@ -68,6 +49,20 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts
     sort?: string;
   }
   return ResourceListQuery;
+}
+
+/** The query parameter with the maximum number of records of a page. */
+export function LimitParameter(maximum: number, schema: ApiPropertyOptions): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ type: 'integer', minimum: 1, maximum, ...schema }),
+    IsOptionalNotNull(),
+    QueryInteger(),
+    IsWholeNumber(1, maximum, limitError(maximum)),
+  );
+}
+
+function limitError(maximum: number): string {
+  return `must be given once, as a whole number from 1 to ${maximum}`;
 }
 
 function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
