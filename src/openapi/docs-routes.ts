@@ -10,26 +10,9 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 const { resolve } = createRequire(import.meta.url);
 
-/**
- * The page of Swagger UI, without inline scripts and styles, which its Content-Security-Policy forbids.
- * @param base path of its files, relative to the page, because a proxy may add a prefix
- */
-const docsPage = (base: string): string => `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <title>${SERVICE_TITLE}</title>
-    <link rel="icon" type="image/png" href="${base}favicon-32x32.png" sizes="32x32" />
-    <link rel="stylesheet" href="${base}index.css" />
-    <link rel="stylesheet" href="${base}swagger-ui.css" />
-  </head>
-  <body>
-    <div id="swagger-ui"></div>
-    <script src="${base}swagger-ui-bundle.js"></script>
-    <script src="${base}swagger-initializer.js"></script>
-  </body>
-</html>
-`;
+/** The page of Swagger UI, without inline scripts and styles, which its Content-Security-Policy forbids. */
+const docsPage = (): string =>
+  readFileSync(new URL('page/docs.html', import.meta.url), 'utf8').replace('API documentation', SERVICE_TITLE);
 
 /**
  * The script that starts Swagger UI. The token is not stored (persistAuthorization), the query cannot select another
@@ -47,8 +30,9 @@ const DOCS_INITIALIZER = `SwaggerUIBundle({
 
 /** The paths of the docs with their files. Other files of Swagger UI are not served. */
 const DOCS: Readonly<Record<string, () => StaticFile>> = {
-  '/docs': () => ({ type: HTML, content: docsPage('docs/') }),
-  '/docs/': () => ({ type: HTML, content: docsPage('') }),
+  '/docs': () => ({ type: HTML, content: docsPage() }),
+  // The files are relative to the page, because a proxy may add a prefix.
+  '/docs/': () => ({ type: HTML, content: docsPage().replaceAll('"docs/', '"') }),
   '/docs/swagger-initializer.js': () => ({ type: SCRIPT, content: DOCS_INITIALIZER }),
   '/docs/swagger-ui-bundle.js': () => swaggerUiFile('swagger-ui-bundle.js', SCRIPT),
   '/docs/swagger-ui.css': () => swaggerUiFile('swagger-ui.css', CSS),
