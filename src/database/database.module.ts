@@ -27,7 +27,8 @@ import { migrate, rejectNewerSchema, requireMigrated, unreadableEntities } from 
     TypeOrmModule.forRootAsync({
       inject: [Config],
       // Retries would not repair a wrong file, so the start fails immediately.
-      useFactory: (config: Config) => ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
+      useFactory: (config: Config) =>
+        ({ config, autoLoadEntities: true, toRetry: () => false }) as TypeOrmModuleOptions,
       dataSourceFactory: async (options) => {
         const { config, entities } = options as unknown as { config: Config; entities: Class[] };
         return startDataSource(config, entities);

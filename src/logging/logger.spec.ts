@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { NestLogger } from './logger.js';
 
 it.each([
-  ['Unable to connect to the database. Retrying (1)...', 'TypeOrmModule', 20],
   ['Unable to connect to the database (second). Retrying (1)...', 'TypeOrmModule', 50],
   ['Cannot resolve a dependency', 'ExceptionHandler', 20],
   ['The disk is on fire', 'Disk', 50],

@@ -38,11 +38,6 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** Tells whether `serve.ts` prints this error of the start. TypeOrmModule names any other data source there. */
-const isOfStart = (message: unknown, context: unknown): boolean =>
-  context === 'ExceptionHandler' ||
-  (context === 'TypeOrmModule' && String(message).startsWith('Unable to connect to the database.'));
-
 /** Passes the messages of Nest's `Logger` to pino. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -52,7 +47,8 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.write(isOfStart(message, rest.at(-1)) ? 'debug' : 'error', message, rest);
+    // `serve.ts` prints the errors of the start.
+    this.write(rest.at(-1) === 'ExceptionHandler' ? 'debug' : 'error', message, rest);
   }
 
   readonly warn = (message: unknown, ...rest: unknown[]): void => this.write('warn', message, rest);
