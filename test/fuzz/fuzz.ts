@@ -81,7 +81,7 @@ async function run(part: Part, service: ServiceUnderTest, options: FuzzOptions):
     progress?.(`${part}: ${counts.requests} of ${requests} requests, ${rate} a second`);
   }
   fuzz.close();
-  const violation = await endViolation(service.process);
+  const violation = await endViolation(service);
   if (violation !== undefined) throw new Violation(violation);
   return counts;
 }

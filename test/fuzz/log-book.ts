@@ -5,15 +5,20 @@ export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   readonly route: string;
-  readonly status: number;
+  readonly status?: number;
   readonly msg: string;
 }
+
+/** The metric that counts requests, with the labels of `LogBook.series`. */
+export const REQUESTS = 'http_request_duration_seconds_count';
 
 /** The request lines that a service has logged, by request id. */
 export class LogBook {
   private readonly lines = new Map<string, RequestLine[]>();
   /** Number of lines. */
   count = 0;
+  /** Number of all lines, also of requests without a status, by the series of the metric that counts them. */
+  readonly series = new Map<string, number>();
 
   /** Reads the log of a service from now on. */
   constructor(service: ServiceProcess) {
@@ -45,7 +50,10 @@ export class LogBook {
 
   private read(text: string): void {
     const line = parsed(text);
-    if (line?.requestId === undefined || line.method === undefined || line.status === undefined) return;
+    if (line?.requestId === undefined || line.method === undefined) return;
+    const series = `${REQUESTS}{method="${line.method}",route="${line.route}",status="${line.status ?? 'none'}"}`;
+    this.series.set(series, (this.series.get(series) ?? 0) + 1);
+    if (line.status === undefined) return;
     this.count += 1;
     this.lines.set(line.requestId, [...this.of(line.requestId), line]);
   }

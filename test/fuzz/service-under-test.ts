@@ -4,7 +4,7 @@ import { metricsOf } from '../support/metrics.js';
 import { token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { type ChangeLog, postgresChangeLog, sqliteChangeLog } from './change-log.js';
-import { LogBook } from './log-book.js';
+import { LogBook, REQUESTS } from './log-book.js';
 import type { Tokens } from './message.js';
 import { ResponseRules } from './response-rules.js';
 
@@ -60,16 +60,21 @@ const LONGEST_FLIGHT = 60;
 
 /**
  * Ends an idle service, as an operator does.
- * @returns the violation: requests in flight without a client, or an exit code other than 0
+ * @returns the violation: requests in flight without a client, requests that the log and the metrics count differently,
+ * or an exit code other than 0
  */
-export async function endViolation(service: ServiceProcess): Promise<string | undefined> {
-  const inFlight = async (): Promise<number | undefined> => (await metricsOf(service)).get(IN_FLIGHT);
-  let left = await inFlight();
-  for (let second = 0; second < LONGEST_FLIGHT && left !== 0; second++) {
+export async function endViolation({ process: service, log }: ServiceUnderTest): Promise<string | undefined> {
+  let metrics = await metricsOf(service);
+  for (let second = 0; second < LONGEST_FLIGHT && metrics.get(IN_FLIGHT) !== 0; second++) {
     await sleep(1000);
-    left = await inFlight();
+    metrics = await metricsOf(service);
   }
-  if (left !== 0) return `${IN_FLIGHT} is ${left} when nothing is in flight`;
+  if (metrics.get(IN_FLIGHT) !== 0) return `${IN_FLIGHT} is ${metrics.get(IN_FLIGHT)} when nothing is in flight`;
+  const counted = new Map([...metrics].filter(([name]) => name.startsWith(REQUESTS)));
+  for (const name of new Set([...counted.keys(), ...log.series.keys()])) {
+    const [metric, lines] = [counted.get(name) ?? 0, log.series.get(name) ?? 0];
+    if (metric !== lines) return `${name} is ${metric}, and the log has ${lines} lines`;
+  }
   const code = await service.end();
   return code === 0 ? undefined : `The service ended with ${code} on SIGTERM`;
 }

@@ -4,7 +4,7 @@ describe('a short run of the fuzzer', () => {
   it.each<[Part, string]>([
     [
       'raw',
-      'mutated bytes are answered in order, once, with a documented status, and leave one request line for each change',
+      'mutated bytes are answered in order, once, with a documented status, and leave one request line for each change, and one count for each line',
     ],
     ['model', 'right and wrong operations of concurrent clients are answered as the contract says'],
   ])(
