@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupName } from '../../src/management/backup-files.js';
-import { makeHostile } from '../faults/hostile-backups.js';
+import { makeHostile } from './hostile-changes.js';
 import { FileCalls } from '../support/faults/file-calls.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { countsOf, folderWith, inDatabase, lines, outcomeOf, run, startCommand } from '../support/command.js';

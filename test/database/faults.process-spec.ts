@@ -1,6 +1,7 @@
 import {
   closeSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -134,11 +135,13 @@ describe('a database file that is taken away while the service runs', () => {
         renameSync(join(folder, 'copy.sqlite'), file);
       },
     ],
-  ])('POST and GET are 503 when %s', async (_what, takeAway) => {
+  ])('POST and GET are 503 when %s, and what was acknowledged before is in it', async (_what, takeAway) => {
     const service = await started();
     const errors = jest.spyOn(Logger.prototype, 'error');
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
+    const kept = join(folder, 'kept.sqlite');
+    for (const end of ['', '-wal']) linkSync(file + end, kept + end);
     takeAway();
     const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
@@ -147,6 +150,8 @@ describe('a database file that is taken away while the service runs', () => {
     const lost = 'was removed or replaced while the service ran; restart the service';
     expect(errors.mock.calls).toContainEqual([expect.stringContaining(lost)]);
     errors.mockRestore();
+    using database = openDatabase(kept, { readonly: true });
+    expect(database.prepare('SELECT wish FROM cookies').pluck().all()).toContain(COOKIE.wish);
   });
 });
 

@@ -12,8 +12,6 @@ export interface Run {
   readonly seconds?: number;
   /** Names of the attacks; default: all. */
   readonly attacks?: readonly string[];
-  /** File for a picture of the dashboard, for the faults of a year. */
-  readonly picture?: string;
   /** Receives text that a line of counts cannot hold. */
   readonly report?: (text: string) => void;
 }

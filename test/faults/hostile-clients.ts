@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { sqliteChangeLog } from '../fuzz/change-log.js';
 import { LogBook } from '../fuzz/log-book.js';
 import { lastWords } from '../fuzz/service-under-test.js';
@@ -14,7 +15,6 @@ import { type Experience, GoodClient } from './good-client.js';
 import { type AttackResult, brokenBounds, lineOf } from './hostile-bounds.js';
 import { memoryLimit } from './memory-limit.js';
 import { openDescriptors, peakMegabytes, residentMegabytes } from './process-figures.js';
-import { storePastTheService } from './stalled-readers.js';
 
 const ATTACKERS = 50;
 const SECONDS = 60;
@@ -61,6 +61,14 @@ async function suffer(site: Site, attack: Attack, seconds: number): Promise<Atta
     await service.end('SIGKILL');
     limit.remove();
   }
+}
+
+/** Stores cookies without the service, because the service would take minutes. */
+function storePastTheService(folder: string, count: number, wish = 'stored '): void {
+  using database = openDatabase(join(folder, 'cookies.sqlite'));
+  database.exec(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+    INSERT INTO cookies (flavor, size, wish) SELECT 'cinnamon', 'small', '${wish}' || number FROM numbers`);
 }
 
 /** Measures before, during and after one attack. */

@@ -3,7 +3,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../src/config/config.js';
 import {
   type Counts,
   expectKeptIn,
@@ -20,6 +19,9 @@ import { onItsOwn } from './postgres.js';
 
 /** Clients of the service, and writers without it: about a third of the writes are theirs. */
 const [CLIENTS, WRITERS] = [4, 6];
+
+/** Acknowledged writes without the service between two kills. */
+const SOME = 40;
 
 /** How another program writes: by a repository or raw SQL of TypeORM, or by the driver. */
 const WAYS = ['repository', 'sql', 'driver'] as const;
@@ -44,42 +46,25 @@ export interface Result {
  * The service and a process that makes a third of the writes without it get SIGKILL in turn. The count stays correct,
  * and no response of the service is older than an acknowledged write.
  */
-export const otherWriters: Fault = (run) => onBothEngines((site, database) => history(site, database, run));
-
-/** Runs `work` on a new database of each engine. @returns the sums of its counts */
-export async function onBothEngines(work: (site: Site, database: StoredDatabase) => Promise<Counts>) {
+export const otherWriters: Fault = async (run) => {
   const onSqlite = await Site.use((site) => {
     const url = `sqlite:${join(site.folder, 'cookies.sqlite')}`;
-    return work(site, { url, stored: () => Promise.resolve(storedIn(site.folder)) });
+    return history(site, url, () => storedIn(site.folder), run);
   });
   const onPostgres = await Site.use((site) =>
-    onItsOwn((server) => work(site, { url: server.url(), stored: () => storedOn(server.url()) })),
+    onItsOwn((server) => history(site, server.url(), () => storedOn(server.url()), run)),
   );
   return sumOf([onSqlite, onPostgres]);
-}
+};
 
-export interface StoredDatabase {
-  readonly url: string;
-  readonly stored: () => Promise<Stored>;
-}
-
-export interface HistoryOptions {
-  /** Environment of the service. */
-  readonly environment?: Environment;
-  /** Acknowledged writes without the service between two kills. */
-  readonly writes?: number;
-  /** Checks the database after each kill. */
-  readonly check?: () => Promise<void>;
-}
-
-export async function history(
+async function history(
   site: Site,
-  { url, stored }: StoredDatabase,
+  url: string,
+  stored: () => Stored | Promise<Stored>,
   { times }: Run,
-  { environment, writes = 40, check }: HistoryOptions = {},
 ): Promise<Counts & { readonly pastTheKit: number }> {
   const [all, past] = [new Ledger(), new Ledger('past')];
-  const start = () => site.start({ ...environment, DATABASE_URL: url });
+  const start = () => site.start({ DATABASE_URL: url });
   let [service, other] = [await start(), await OtherWriter.start(url)];
   try {
     for (let time = 1; time <= times; time++) {
@@ -93,7 +78,7 @@ export async function history(
         return Promise.all([writeUntil(signal, service, ledger, CLIENTS), ...writers]);
       };
       await whileLoaded(load, async () => {
-        await untilWritten(past, writes);
+        await untilWritten(past, SOME);
         await sleep(200 * Math.random());
         await (time % 2 === 1 ? service.end('SIGKILL') : other.kill());
       });
@@ -102,7 +87,6 @@ export async function history(
       all.add(ledger);
       expectKeptIn(await stored(), past);
       expectKeptIn(await stored(), all);
-      await check?.();
     }
     assert.equal(await service.end(), 0);
     const pastTheKit = past.answered(/ 2\d\d$/);

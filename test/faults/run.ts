@@ -6,7 +6,6 @@
  *   npm run faults -- killed --times 200
  *   npm run faults -- two-services --seconds 600
  *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,idle-connections
- *   npm run faults -- year-cluster --picture docs/dashboard.svg
  *
  * The counts go to stdout, one line for each fault; ends with 1 when a check fails.
  */
@@ -15,17 +14,13 @@ import { parseArgs } from 'node:util';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
 import { ATTACKS } from './attacks.js';
-import { audited } from './audited.js';
 import type { Fault } from './fault.js';
-import { fileReadOnly, fileTaken } from './file-taken.js';
-import { diskFull, pagesFull } from './full.js';
-import { HOSTILE_CHANGES, hostileBackups } from './hostile-backups.js';
+import { diskFull } from './full.js';
 import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother, replicaKilled } from './killed.js';
 import { otherWriters } from './other-writers.js';
 import { postgresKilled, standbyPromoted } from './postgres.js';
-import { repeated, replicasRepeated } from './repeated.js';
-import { stalledReaders } from './stalled-readers.js';
+import { fileReadOnly } from './read-only.js';
 import { stopped } from './stopped.js';
 import { twoServices } from './two-services.js';
 import { yearOfCluster, yearOnSqlite } from './year.js';
@@ -34,18 +29,13 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   killed: { fault: killed, times: 50 },
   'killed-beside-another': { fault: killedBesideAnother, times: 10 },
   'two-services': { fault: twoServices, times: 1 },
-  repeated: { fault: repeated, times: 10 },
   'other-writers': { fault: otherWriters, times: 10 },
-  audited: { fault: audited, times: 5 },
   stopped: { fault: stopped(), times: 20 },
   'disk-full': {
     fault: diskFull,
     times: 10,
     impossible: SmallVolume.mountable ? undefined : 'this user may not mount a volume',
   },
-  'pages-full': { fault: pagesFull, times: 10 },
-  'stalled-readers': { fault: stalledReaders, times: 1 },
-  'file-taken': { fault: fileTaken, times: 3 },
   'file-read-only': {
     fault: fileReadOnly,
     times: 5,
@@ -53,9 +43,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   },
   'postgres-killed': { fault: postgresKilled, times: 10 },
   'replica-killed': { fault: replicaKilled, times: 10 },
-  'replicas-repeated': { fault: replicasRepeated, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
-  'hostile-backups': { fault: hostileBackups, times: Object.keys(HOSTILE_CHANGES).length },
   'year-sqlite': { fault: yearOnSqlite(1), times: 1, impossible: yearNeeds() },
   'year-workers': { fault: yearOnSqlite(2), times: 1, impossible: yearNeeds() },
   'year-cluster': { fault: yearOfCluster, times: 1, impossible: yearNeeds() },
@@ -69,13 +57,13 @@ function yearNeeds(): string | undefined {
   return missing.length === 0 ? undefined : `${missing.join(' and ')} must be installed`;
 }
 
-const USAGE = `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [--picture <file>] [<fault>...]
+const USAGE = `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [<fault>...]
 The faults: ${Object.keys(FAULTS).join(', ')}
 The attacks of hostile-clients: ${ATTACKS.map(({ name }) => name).join(', ')}`;
 
 function readArguments() {
   const text = { type: 'string' } as const;
-  const options = { times: text, seconds: text, attacks: text, picture: text } as const;
+  const options = { times: text, seconds: text, attacks: text } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   for (const name of ['times', 'seconds'] as const) {
     if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
@@ -107,7 +95,6 @@ for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
   }
   const run = {
     times: Number(values.times ?? times),
-    picture: values.picture,
     seconds: values.seconds === undefined ? undefined : Number(values.seconds),
     attacks: values.attacks?.split(','),
     report: (text: string) => console.log(text),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
@@ -12,7 +12,6 @@ import { freePort, onServer, PostgresServer } from '../support/postgres/postgres
 import { revertMigrations, unpackRelease } from '../support/project/released.js';
 import { COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { drawDashboard } from './dashboard-picture.js';
 import { type Fault, type Run, Site } from './fault.js';
 import { GoodClient } from './good-client.js';
 import { type Address, Balancer, Watchman } from './year-watch.js';
@@ -103,7 +102,6 @@ interface Replica {
 
 class Year {
   readonly load: Load;
-  private readonly began = Date.now();
   private readonly good: GoodClient;
 
   private constructor(
@@ -251,8 +249,6 @@ class Year {
   }
 
   async end(read: () => Stored | Promise<Stored>): Promise<Record<string, number | string>> {
-    const { picture } = this.run;
-    if (picture !== undefined) writeFileSync(picture, await drawDashboard(this.watchman.url, [this.began, Date.now()]));
     await this.load.end();
     this.good.close();
     for (const replica of this.replicas) await this.stop(replica);

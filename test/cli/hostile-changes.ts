@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, cpSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { inDatabase, lines, run } from '../support/command.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
-import type { Fault } from './fault.js';
 
 type Change = (database: Database) => void;
 
@@ -68,43 +62,3 @@ export function makeHostile(database: Database, name: string): void {
   if (typeof change === 'string') database.exec(change);
   else change(database);
 }
-
-const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export', 'cookies'])).stdout;
-
-/** Starts the service, which stores one more record and counts it. */
-async function expectOneMore(folder: string, what: string): Promise<void> {
-  const service = await ServiceProcess.start(folder);
-  try {
-    const client = await Client.of(service);
-    const { status } = await client.post(COOKIE);
-    const { headers } = await client.get('/cookies?limit=1');
-    assert.deepEqual([status, headers.get('x-total-count')], [201, '21'], what);
-  } finally {
-    await service.end();
-  }
-}
-
-/** Backups with a hostile change. Each is rejected, or all records are unchanged and a new one can be stored. */
-export const hostileBackups: Fault = async ({ times }) => {
-  const counts = { rejected: 0, harmless: 0 };
-  const names = Object.keys(HOSTILE_CHANGES);
-  const good = temporaryFolder();
-  assert.equal((await run(good, ['import', 'cookies'], { input: lines(20) })).code, 0);
-  assert.equal((await run(good, ['backup', 'good.sqlite'])).code, 0);
-  const expected = await recordsOf(good);
-  for (let time = 0; time < times; time++) {
-    const name = names[time % names.length]!;
-    const folder = temporaryFolder();
-    cpSync(good, folder, { recursive: true });
-    copyFileSync(join(folder, 'good.sqlite'), join(folder, 'backup.sqlite'));
-    inDatabase(folder, (database) => makeHostile(database, name), 'backup.sqlite');
-    const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
-    if (code !== 0) assert.match(stderr, /The storage is as it was/, `${name}: ${stderr}`);
-    assert.equal(await recordsOf(folder), expected, `${name} changed records`);
-    await expectOneMore(folder, name);
-    counts[code === 0 ? 'harmless' : 'rejected']++;
-    rmSync(folder, { recursive: true });
-  }
-  rmSync(good, { recursive: true });
-  return counts;
-};
