@@ -11,7 +11,7 @@ describe('a short run of the fuzzer', () => {
     'of the part %s: %s',
     async (part) => {
       const reports: string[] = [];
-      const run = { seed: 9, requests: 400, clients: 8, parts: [part], report: (text: string) => reports.push(text) };
+      const run = { seed: 9, requests: 1200, clients: 8, parts: [part], report: (text: string) => reports.push(text) };
       const passed = await fuzz({ ...run, progress: (text) => reports.push(text) });
       if (!passed) throw new Error(reports.join('\n'));
     },
