@@ -83,20 +83,35 @@ describe('a worker whose process cannot be made', () => {
   });
 });
 
+/** Each test continues with the service of the previous one. */
 describe('a SIGHUP', () => {
-  it('replaces a worker that crashes meanwhile once', async () => {
-    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2' });
-    const old = workersOf(service);
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' });
+  });
+
+  afterAll(() => service.end('SIGKILL'));
+
+  const count = (text: string): number => service.output.split(text).length - 1;
+
+  /** Sends SIGHUP, and waits until the workers are replaced. @param act after the service has begun */
+  async function replace(act = (): void => {}): Promise<void> {
+    const [begun, done] = ['Replacing the workers', 'The workers are replaced'].map(count) as [number, number];
     service.child.kill('SIGHUP');
-    await service.printed('Replacing the workers');
-    process.kill(old[1]!, 'SIGKILL');
-    await service.printed('The workers are replaced');
+    await until(() => count('Replacing the workers') > begun, 'the beginning of the replacement');
+    act();
+    await until(() => count('The workers are replaced') > done, 'the end of the replacement', 60_000);
+  }
+
+  it('replaces a worker that crashes meanwhile once', async () => {
+    const old = workersOf(service);
+    await replace(() => process.kill(old[1]!, 'SIGKILL'));
     const workers = workersOf(service);
     expect([workers.length, workers.filter((id) => old.includes(id))]).toEqual([2, []]);
   });
 
   it('replaces a worker that is starting, because it may have read an old secret', async () => {
-    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2' });
     const [first, second] = workersOf(service);
     process.kill(second!, 'SIGKILL');
     let starting: number[] = [];
@@ -104,18 +119,15 @@ describe('a SIGHUP', () => {
       starting = workersOf(service).filter((id) => id !== first && id !== second);
       return starting.length > 0;
     }, 'the start of another worker');
-    service.child.kill('SIGHUP');
-    await service.printed('The workers are replaced');
+    await replace();
     expect(workersOf(service)).not.toContain(starting[0]);
     await untilServing(service, 2);
   });
 
   it('replaces all workers, a blocked one after SHUTDOWN_TIMEOUT; a second signal leaves no blocked one behind', async () => {
-    await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' });
     const old = workersOf(service);
     process.kill(old[0]!, 'SIGSTOP');
-    service.child.kill('SIGHUP');
-    await service.printed('The workers are replaced');
+    await replace();
     const workers = workersOf(service);
     expect(workers.filter((id) => old.includes(id))).toEqual([]);
     process.kill(workers[0]!, 'SIGSTOP');
