@@ -1,4 +1,4 @@
-import { revoke } from '../auth/revoked-tokens.js';
+import { CLOCK_SKEW, revoke } from '../auth/revoked-tokens.js';
 import { loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 import { Failure, UsageError } from './command-errors.js';
@@ -24,6 +24,10 @@ export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise
   } catch (error) {
     throw new Failure((error as Error).message);
   }
-  const tokens = claim === 'jti' ? `The token with the jti ${value}` : `Every token of ${value} issued until now`;
+  const until = new Date(Date.now() + CLOCK_SKEW * 1000).toISOString().slice(11, 19);
+  const tokens =
+    claim === 'jti'
+      ? `The token with the jti ${value}`
+      : `Every token of ${value} issued until ${until}Z (${CLOCK_SKEW} s from now, because clocks differ)`;
   console.log(`${tokens} is rejected within 5 s, by all processes of the service on this database.`);
 }

@@ -46,6 +46,7 @@ describe('the configuration', () => {
   it('treats an empty variable as unset', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
     expect(loadConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: '' }).jwt.secret).toBe(SECRET);
+    expect(loadConfig({ JWT_SECRET: `${SECRET}\n` }).jwt.secret).toBe(SECRET);
   });
 
   it.each<[environment: Environment, values: object]>([
@@ -94,6 +95,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
+    ['DATABASE_URL', { DATABASE_URL: 'sqlite:/data/cookies.sqlite?mode=ro' }],
     ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],

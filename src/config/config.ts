@@ -135,14 +135,16 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
 
 const variablesOf = ({ name, file }: Setting): string[] => (file ? [name, `${name}_FILE`] : [name]);
 
+const LINE_END = /\r?\n$/;
+
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
-  // Compose and shells pass unset variables on as empty.
-  const text = environment[name] || undefined;
+  // Compose and shells pass unset variables on as empty. A secret of Kubernetes may end with a line end, as a file does.
+  const text = environment[name]?.replace(LINE_END, '') || undefined;
   const path = file && environment[`${name}_FILE`];
   if (!path) return text;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
   const message = (reason: string): string => `cannot be read from the file that ${name}_FILE names: ${reason}`;
-  return withMessage(message, () => readText(path).replace(/\r?\n$/, ''));
+  return withMessage(message, () => readText(path).replace(LINE_END, ''));
 }
 
 /**

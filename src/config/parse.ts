@@ -56,9 +56,9 @@ export const databaseUrl: Parse<DatabaseUrl> = (value) => {
   if (path === undefined)
     throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
   // better-sqlite3 would open the file without the white space, such as the CR of a Windows line end.
-  if (path !== path.trim() || path === ':memory:' || path.startsWith('//') || path.endsWith('/')) {
+  if (path !== path.trim() || path === ':memory:' || path.startsWith('//') || path.endsWith('/') || /[?#]/.test(path)) {
     throw new Error(
-      'must name a file on this machine, such as sqlite:./data/service.sqlite, without white space around its path',
+      'must name a file on this machine, such as sqlite:./data/service.sqlite, without options (?, #) and without white space around it',
     );
   }
   return { engine: 'sqlite', path };

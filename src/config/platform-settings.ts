@@ -111,6 +111,11 @@ export const PLATFORM_SETTINGS = {
       about: 'milliseconds in which a whole request must arrive before 408',
       default: '30000',
     }),
+    keepAliveTimeout: setting('KEEP_ALIVE_TIMEOUT', parse.integer(1000, 86_400_000), {
+      about:
+        'milliseconds an idle connection stays open; more than the idle time-out of a proxy, which must close first',
+      default: '75000',
+    }),
     stallTimeout: setting('RESPONSE_STALL_TIMEOUT', parse.integer(100, 600_000), {
       about: 'milliseconds in which a client must read some of a response before it is disconnected',
       default: '30000',

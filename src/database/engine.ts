@@ -88,6 +88,8 @@ export interface Dialect {
   join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
   /** Suffix of a SELECT that locks the record for a change later in the transaction; empty with only one writer. */
   forUpdate(table: string): string;
+  /** The clause that keeps the selected rows from being deleted, as the check of a foreign key does. */
+  forReference(table: string): string;
   /** The statement that makes a transaction check deferrable foreign keys at its end; on SQLite all of them. */
   readonly deferReferences: string;
   /** The time by the clock of the database, in milliseconds since 1970. */

@@ -398,6 +398,15 @@ describe('connections', () => {
     expect(await metric(TOO_MANY)).toBe(0);
   });
 
+  it('are closed when they have been idle for KEEP_ALIVE_TIMEOUT', async () => {
+    await start({ KEEP_ALIVE_TIMEOUT: '1000' });
+    const socket = await connection();
+    await expectServed(socket, '/cookies/1');
+    const began = performance.now();
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    expect(performance.now() - began).toBeGreaterThan(950);
+  });
+
   it('are closed 2 s after an error that ends them, also where the client keeps its side open', async () => {
     await start();
     const socket = await connected(service.url, { allowHalfOpen: true });

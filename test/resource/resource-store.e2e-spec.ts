@@ -344,6 +344,40 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(1);
   });
 
+  onPostgres('waits for a record that it refers to before it keeps other writers waiting', async () => {
+    const other = (await cookies.create(COOKIE)).record.id;
+    let waiting: Promise<unknown> | undefined;
+    await transaction(dataSource, async (tx) => {
+      await tx.sql`SELECT id FROM cookies WHERE id = 1 FOR UPDATE`;
+      waiting = samples.create(sample({ cookieId: 1 }));
+      await sleep(200);
+      await transaction(dataSource, (inner) => samples.in(inner).create(sample({ cookieId: other })));
+      expect((await samples.usage()).count).toBe(1);
+    });
+    await waiting;
+    expect((await samples.usage()).count).toBe(2);
+  });
+
+  onPostgres(
+    'keeps other writers waiting from lock on, so that opposite orders of writes do not deadlock',
+    async () => {
+      let runs = 0;
+      const createBoth = (...stores: (typeof cookies | typeof samples)[]) =>
+        transaction(dataSource, async (tx) => {
+          runs++;
+          await cookies.in(tx).lock();
+          await samples.in(tx).lock();
+          for (const store of stores) {
+            await (store === cookies ? cookies.in(tx).create(COOKIE) : samples.in(tx).create(sample()));
+            await sleep(100);
+          }
+        });
+      await Promise.all([createBoth(cookies, samples), createBoth(samples, cookies)]);
+      expect(runs).toBe(2);
+      expect((await samples.usage()).count).toBe(2);
+    },
+  );
+
   onPostgres('repeats a statement of a plain repository that ends a deadlock with a transaction', async () => {
     const [one, two] = [await samples.create(sample()), await samples.create(sample())].map(({ record }) => record.id);
     let update: Promise<unknown> | undefined;

@@ -56,6 +56,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     // Unlike FOR UPDATE, it does not stop inserts of rows that refer to the record; they would deadlock with its update.
     forUpdate: (table) => ` FOR NO KEY UPDATE OF ${table}`,
+    forReference: (table) => ` FOR KEY SHARE OF ${table}`,
     now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
     deferReferences: 'SET CONSTRAINTS ALL DEFERRED',
     lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,

@@ -53,6 +53,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     // The rows are sorted already (docs/adr/0023-engine-writes-json-of-lists.md).
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
+    forReference: () => '',
     now: `CAST(unixepoch('subsec') * 1000 AS integer)`,
     deferReferences: 'PRAGMA defer_foreign_keys = ON',
     lastGivenId,

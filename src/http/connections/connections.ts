@@ -18,9 +18,6 @@ const SWEEP_INTERVAL = 1000;
 const RELIEF_INTERVAL = 100;
 const STOP_INTERVAL = 5;
 
-/** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
-const KEEP_ALIVE_TIMEOUT = 75_000;
-
 /** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
@@ -234,7 +231,7 @@ export function connectionsOf(server: http.Server): Connections {
 
 const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 
-function serverOptions({ requestTimeout }: ConnectionLimits): http.ServerOptions {
+function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): http.ServerOptions {
   return {
     IncomingMessage: CompactRequest,
     ServerResponse: TrackedResponse as unknown as typeof http.ServerResponse,
@@ -242,7 +239,7 @@ function serverOptions({ requestTimeout }: ConnectionLimits): http.ServerOptions
     headersTimeout: requestTimeout,
     // Node's default is 30 s.
     connectionsCheckingInterval: SWEEP_INTERVAL,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+    keepAliveTimeout,
     // Node's response to a missing Host is an empty 400; `protocolError` rejects it.
     requireHostHeader: false,
     // Node drops a duplicate Host, Authorization or Content-Type. Joined, the duplicates are invalid and rejected.

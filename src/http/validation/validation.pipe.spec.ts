@@ -1,5 +1,5 @@
 import { IsInt } from 'class-validator';
-import { arrayOf } from './validation.pipe.js';
+import { arrayOf, RequestValidationPipe } from './validation.pipe.js';
 
 class ItemDto {
   @IsInt()
@@ -12,4 +12,12 @@ it('an array of DTOs rejects a text in place of one without the time to look at 
     details: [{ pointer: '/0', message: 'must be an object' }],
   });
   expect(performance.now() - began).toBeLessThan(1000);
+});
+
+it('a message of a WebSocket without data reaches a handler that declares no type, and is rejected for a DTO', async () => {
+  const messageOf = (metatype?: typeof ItemDto | typeof Object) =>
+    new RequestValidationPipe().transform(undefined, { type: 'body', metatype });
+  expect(await messageOf()).toBeUndefined();
+  expect(await messageOf(Object)).toBeUndefined();
+  await expect(messageOf(ItemDto)).rejects.toMatchObject({ status: 400 });
 });

@@ -36,7 +36,7 @@ export interface Creation<Entity extends AnyResourceEntity> {
 
 /**
  * The operations on one resource in a transaction of the caller. Transactions that write several resources must write
- * them in the same order everywhere, or they deadlock.
+ * them in the same order everywhere, or call `lock` for them in the same order; otherwise they deadlock.
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private readonly table = this.scope.table;
@@ -68,6 +68,14 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);
   }
 
+  /**
+   * Lets no other transaction write the resource until this one ends. Call it after every `find` and before the first
+   * write. On SQLite all writes wait for each other anyway.
+   */
+  async lock(): Promise<void> {
+    await this.lockUsage();
+  }
+
   /** @throws {StorageFullError} */
   create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
     return this.inTurn(() => this.createOne(values));
@@ -89,7 +97,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   ): Promise<void> {
     return this.inTurn(async () => {
       await this.lockParents(records);
-      const usage = await this.lock();
+      const usage = await this.lockUsage();
       if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
       const earlier = commitPreventedBy(this.transaction);
       await this.transaction.query('SAVEPOINT many', []);
@@ -124,7 +132,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const values = this.changed(current.record, given);
       if (values === undefined) return current;
       await this.lockParents([values], current.record);
-      const { epoch, revision } = await this.lock();
+      const { epoch, revision } = await this.lockUsage();
       const version = { epoch, revision: revision + 1 };
       await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
       const record = values as PublicRecord<Entity>;
@@ -152,7 +160,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
   async advanceIds(lastGivenId: number): Promise<void> {
     // The lock of the `storage` row stops other inserts.
-    await this.lock();
+    await this.lockUsage();
     await this.table.engine.advanceIdSequence(this.transaction, this.table.name, lastGivenId);
   }
 
@@ -174,7 +182,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   private async createFitting(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     await this.lockParents(creations.map(({ values }) => values));
-    const usage = await this.lock();
+    const usage = await this.lockUsage();
     const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
     return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
@@ -202,31 +210,46 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   private ruleTransaction(): RuleTransaction {
-    const { dataSource, engine } = this.table;
     const sql = this.transaction;
-    const lockAll = async <Row>(table: string, ids: readonly Id[]): Promise<Row[]> => {
-      if (ids.length === 0) return [];
-      const name = dataSource.driver.escape(table);
-      const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(ids)}) ORDER BY id`;
-      return sql.query<Row[]>(select + engine.dialect.forUpdate(name), [...ids]);
-    };
+    const lockAll = <Row>(table: string, ids: readonly Id[]): Promise<Row[]> =>
+      this.selectLocked<Row>(table, ids, 'forUpdate');
     return { ...sql, lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0], lockAll };
   }
 
   /**
-   * Locks the records that are referred to anew, for a rule: it would lock them after the `storage` row, and deadlock with
-   * a transaction that writes a parent and then its children.
+   * Locks the records that are referred to anew, in the way of the rule, or of a foreign key. Both would lock them after
+   * the `storage` row, and deadlock with a transaction that holds a parent and waits for that row.
    */
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
-    if (this.rule === undefined || this.table.forUpdate === '') return;
+    if (this.table.forUpdate === '') return;
     for (const [property, parent] of this.table.references) {
       const ids = records.map(({ [property]: id }) => id as Id | null | undefined);
       const added = ids.filter((id) => id !== undefined && id !== null && id !== before[property]);
-      await this.ruleTransaction().lockAll(parent, [...new Set(added)] as Id[]);
+      await this.selectLocked(
+        parent,
+        [...new Set(added)] as Id[],
+        this.rule === undefined ? 'forReference' : 'forUpdate',
+      );
     }
   }
 
-  private lock(): Promise<LockedUsage> {
+  private async selectLocked<Row>(
+    table: string,
+    ids: readonly Id[],
+    lock: 'forUpdate' | 'forReference',
+  ): Promise<Row[]> {
+    const { dataSource, engine } = this.table;
+    const name = dataSource.driver.escape(table);
+    const rows: Row[] = [];
+    for (let start = 0; start < ids.length; start += MOST_PARAMETERS) {
+      const part = ids.slice(start, start + MOST_PARAMETERS);
+      const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(part)}) ORDER BY id`;
+      rows.push(...(await this.transaction.query<Row[]>(select + engine.dialect[lock](name), part)));
+    }
+    return rows;
+  }
+
+  private lockUsage(): Promise<LockedUsage> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
