@@ -182,6 +182,16 @@ describe('cli backup and restore', () => {
     ['no counter', bySql("DELETE FROM storage WHERE resource = 'cookies'"), /no row for cookies/],
     ['no cookies', bySql('DROP TABLE cookies'), /no table cookies/],
     [
+      'a sequence behind the records',
+      bySql('UPDATE sqlite_sequence SET seq = 1'),
+      /next id of cookies would repeat an old one/,
+    ],
+    [
+      'a migration forgotten',
+      bySql('DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations)'),
+      /has the table live_settings/,
+    ],
+    [
       'text in UTF-16',
       ofNewFile(`PRAGMA encoding = 'UTF-16'; CREATE TABLE t (id)`),
       /in UTF-16le, and must be in UTF-8/,
