@@ -45,7 +45,7 @@ export class Shutdown {
         process.exit(this.exitCode);
       },
       (error: unknown) => {
-        console.error(error);
+        this.logger.fatal(error);
         process.exit(1);
       },
     );
@@ -53,7 +53,7 @@ export class Shutdown {
 
   private giveUp(): never {
     const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
-    console.error(`The service did not stop within ${this.timeout} ms; still open: ${open}`);
+    this.logger.fatal(`The service did not stop within ${this.timeout} ms; still open: ${open}`);
     process.exit(1);
   }
 }

@@ -151,7 +151,7 @@ describe('stopping', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(5000);
     expect(performance.now() - began).toBeLessThan(12_000);
     await service.printed('The service did not stop within');
-    const message = /^The service did not stop within 5150 ms; still open: .*[a-z]/m;
+    const message = /^\{.*"msg":"The service did not stop within 5150 ms; still open: .*[a-z].*\}$/m;
     expect(service.output).toMatch(message);
   });
 });
