@@ -1,4 +1,15 @@
-import { Body, Controller, Get, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  DefaultValuePipe,
+  Get,
+  Module,
+  Param,
+  ParseArrayPipe,
+  Post,
+  Query,
+  type Type,
+} from '@nestjs/common';
 import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsEmail,
@@ -152,6 +163,11 @@ class ThingsController {
     return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
   }
 
+  @Post('own-pipe')
+  own(@Body(new DefaultValuePipe('none')) value: unknown): object {
+    return { value };
+  }
+
   @Get('page')
   page(@Query() query: PageQuery): object {
     return { isDto: query instanceof PageQuery, ...query };
@@ -243,6 +259,12 @@ describe('the validation of a feature', () => {
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
     expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it('a missing body is 400 before the own pipe of an argument of any type', async () => {
+    expectError(await client.request(POST, '/things/own-pipe'), 400, 'MALFORMED_JSON');
+    const given = await client.request(POST, '/things/own-pipe', { body: { name: 'nut' } });
+    expect([given.status, given.body]).toEqual([201, { value: { name: 'nut' } }]);
   });
 
   it('an array of 1000 items is accepted', async () => {

@@ -186,6 +186,8 @@ export function readRawBodies(app: FastifyInstance): void {
     done(null, request.receivedBody);
   });
   app.addHook('onRequest', (request, reply, done) => {
+    // A message of a WebSocket without data is `undefined`.
+    request.body = null;
     const { headers } = request.raw;
     const given = headers['content-type'];
     // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed media type.

@@ -45,9 +45,9 @@ export class RequestValidationPipe implements PipeTransform {
 
   // Nest runs the pipes of all arguments concurrently and sends the first error. Path and query come before the body.
   private async body(value: unknown, type: unknown, schema?: Schema): Promise<unknown> {
+    // A message of a WebSocket may have no data; a request without a body has `null`.
+    if (value === undefined && (type === undefined || type === Object) && schema === undefined) return value;
     if (value === undefined || value === null) {
-      // A message of a WebSocket may have no data.
-      if ((type === undefined || type === Object) && schema === undefined) return value;
       throw CONTENT.has(type) ? new ApiError(400, 'BAD_REQUEST', 'The request has no body') : emptyBody();
     }
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
