@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { SWC_OPTIONS } from './test/support/jest/swc-options.js';
 
 export default {
   testEnvironment: 'node',
@@ -8,20 +9,7 @@ export default {
   testPathIgnorePatterns: ['<rootDir>/test/project/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2023',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-          keepClassNames: true,
-        },
-        module: { type: 'es6' },
-      },
-    ],
-  },
+  transform: { '\\.ts$': ['@swc/jest', SWC_OPTIONS] },
   globalSetup: '<rootDir>/test/support/jest/build.ts',
   globalTeardown: '<rootDir>/test/support/jest/start-postgres.ts',
   testSequencer: '<rootDir>/test/support/jest/longest-first.js',

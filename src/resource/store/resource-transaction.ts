@@ -212,7 +212,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private ruleTransaction(): RuleTransaction {
     const sql = this.transaction;
     const lockAll = <Row>(table: string, ids: readonly Id[]): Promise<Row[]> =>
-      this.selectLocked<Row>(table, ids, 'forUpdate');
+      this.selectLocked<Row>('*', table, ids, 'forUpdate');
     return { ...sql, lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0], lockAll };
   }
 
@@ -225,15 +225,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     for (const [property, parent] of this.table.references) {
       const ids = records.map(({ [property]: id }) => id as Id | null | undefined);
       const added = ids.filter((id) => id !== undefined && id !== null && id !== before[property]);
-      await this.selectLocked(
-        parent,
-        [...new Set(added)] as Id[],
-        this.rule === undefined ? 'forReference' : 'forUpdate',
-      );
+      const lock = this.rule === undefined ? 'forReference' : 'forUpdate';
+      await this.selectLocked('id', parent, [...new Set(added)] as Id[], lock);
     }
   }
 
   private async selectLocked<Row>(
+    columns: '*' | 'id',
     table: string,
     ids: readonly Id[],
     lock: 'forUpdate' | 'forReference',
@@ -243,7 +241,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     const rows: Row[] = [];
     for (let start = 0; start < ids.length; start += MOST_PARAMETERS) {
       const part = ids.slice(start, start + MOST_PARAMETERS);
-      const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(part)}) ORDER BY id`;
+      const select = `SELECT ${columns} FROM ${name} WHERE id IN (${placeholders(part)}) ORDER BY id`;
       rows.push(...(await this.transaction.query<Row[]>(select + engine.dialect[lock](name), part)));
     }
     return rows;

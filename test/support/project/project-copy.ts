@@ -2,24 +2,14 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { transformSync } from '@swc/core';
+import { type Options, transformSync } from '@swc/core';
+import { SWC_OPTIONS } from '../jest/swc-options.js';
 import { temporaryFolder } from '../service.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'deploy', 'dist'];
 const FILES =
   /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|Dockerfile|compose.*\.yaml)$/;
-
-/** The options of tsconfig.json that change the output. */
-const COMPILED = {
-  jsc: {
-    target: 'es2023',
-    parser: { syntax: 'typescript', decorators: true },
-    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-    keepClassNames: true,
-  },
-  module: { type: 'es6' },
-} as const;
 
 const run = promisify(execFile);
 
@@ -52,7 +42,7 @@ export class ProjectCopy {
       if (this.original.get(name) === text) continue;
       const file = join(this.folder, 'dist', name.replace(/\.ts$/, '.js'));
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, transformSync(text, COMPILED).code);
+      writeFileSync(file, transformSync(text, SWC_OPTIONS as Options).code);
     }
     this.setBuilt();
   }
