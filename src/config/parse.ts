@@ -23,6 +23,12 @@ export const workers: Parse<number> = (value) => {
   return integer(1, MOST_WORKERS)(value);
 };
 
+/** Text that is compared as a whole, so that white space around it would never match. */
+export const text: Parse<string> = (value) => {
+  if (value !== value.trim()) throw new Error(`must have no white space around it; it is ${JSON.stringify(value)}`);
+  return value;
+};
+
 export const boolean: Parse<boolean> = (value) => {
   if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
   return value === 'true';
@@ -88,7 +94,7 @@ export const origins: Parse<string[]> = (value) =>
 
 export const trustedProxies: Parse<false | string[]> = (value) =>
   value !== 'false' &&
-  list(value, isNetwork, 'addresses, networks, "loopback", "linklocal" or "uniquelocal", or "false"');
+  list(value, isNetwork, 'addresses, networks (at least /1), "loopback", "linklocal" or "uniquelocal", or "false"');
 
 /** Tells whether Fastify accepts the text, which is no short form of an address: `1` would be 0.0.0.1. */
 function isNetwork(text: string): boolean {

@@ -153,12 +153,12 @@ export const PLATFORM_SETTINGS = {
       about: 'address of the key set of an identity provider (RFC 7517)',
       example: 'https://login.example.com/.well-known/jwks.json',
     }),
-    issuer: setting('JWT_ISSUER', String, {
+    issuer: setting('JWT_ISSUER', parse.text, {
       about:
         'required `iss` of a token; must be set with a public key or a key set. Without any key it is an identity provider, which names its key set (OpenID Connect Discovery)',
       example: 'https://login.example.com/',
     }),
-    audience: setting('JWT_AUDIENCE', String, {
+    audience: setting('JWT_AUDIENCE', parse.text, {
       about: 'required `aud` of a token; must be set with a public key or an identity provider',
       example: SERVICE_NAME,
     }),
