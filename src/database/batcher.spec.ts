@@ -3,7 +3,7 @@ import { Batcher } from './batcher.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { MOST_WAITING } from './wait-queue.js';
 
-const OPTIONS = { kind: 'read', maxBatchSize: 500, timeout: 5000 } as const;
+const OPTIONS = { kind: 'read', maxBatchSize: 500, mostInFlight: 2, timeout: 5000 } as const;
 
 /** A batcher of single items, whose batches end when `pending` functions are called. */
 function heldBatcher(timeout: number) {

@@ -4,9 +4,6 @@ import { type BatchEvent, batches } from './database-events.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
-/** Maximum number of batches in flight. Meanwhile, further items wait for the next batch. */
-const MOST_IN_FLIGHT = 2;
-
 interface Pending<Item, Result> extends Waiter {
   readonly item: Item;
   /** Time of the request, on the clock of `performance.now()`. */
@@ -23,6 +20,8 @@ type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 interface BatcherOptions {
   readonly kind: BatchEvent['kind'];
   readonly maxBatchSize: number;
+  /** Maximum number of batches in flight. Meanwhile, further items wait for the next batch. */
+  readonly mostInFlight: number;
   /** Milliseconds an item may wait until its batch is sent. */
   readonly timeout: number;
 }
@@ -62,7 +61,7 @@ export class Batcher<Item, Result> {
 
   /** Waits for one turn of the event loop, in which requests that arrive together are handled. */
   private sendSoon(): void {
-    if (this.inFlight < MOST_IN_FLIGHT) this.next ??= setImmediate(() => void this.send());
+    if (this.inFlight < this.options.mostInFlight) this.next ??= setImmediate(() => void this.send());
   }
 
   private async send(): Promise<void> {

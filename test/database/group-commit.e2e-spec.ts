@@ -2,12 +2,30 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import type { DataSource, QueryRunner } from 'typeorm';
+import { DataSource, type QueryRunner } from 'typeorm';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { DiskFullError, OutcomeUnknownError } from '../../src/database/errors.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../../src/database/engine.js';
 import { openDataSource } from '../support/data-source.js';
-import { temporaryFolder } from '../support/service.js';
+import { COOKIE, startService, temporaryFolder } from '../support/service.js';
+
+/** The number of inserts in each commit while `work` runs. */
+async function batchSizesDuring({ driver }: DataSource, work: () => Promise<unknown>): Promise<number[]> {
+  const { writing } = driver as unknown as { writing: { run(sql: string): unknown } };
+  const run = jest.spyOn(writing, 'run');
+  await work();
+  const sizes: number[] = [];
+  let size = 0;
+  for (const [sql] of run.mock.calls) {
+    if (sql.startsWith('INSERT')) size++;
+    if (sql !== 'COMMIT') continue;
+    sizes.push(size);
+    size = 0;
+  }
+  run.mockRestore();
+  return sizes;
+}
 
 /** The outcomes of concurrent writes. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
@@ -32,30 +50,13 @@ describe('writes that wait together', () => {
   const names = async () =>
     (await dataSource.query<{ name: string }[]>('SELECT name FROM notes')).map(({ name }) => name).sort();
 
-  /** The number of inserts in each commit while `work` runs. */
-  async function batchSizesDuring(work: () => Promise<unknown>): Promise<number[]> {
-    const { writing } = dataSource.driver as unknown as { writing: { run(sql: string): unknown } };
-    const run = jest.spyOn(writing, 'run');
-    await work();
-    const sizes: number[] = [];
-    let size = 0;
-    for (const [sql] of run.mock.calls) {
-      if (sql.startsWith('INSERT')) size++;
-      if (sql !== 'COMMIT') continue;
-      sizes.push(size);
-      size = 0;
-    }
-    run.mockRestore();
-    return sizes;
-  }
-
   it('share a commit, be they statements or transactions, and have separate results', async () => {
     await insert('taken');
     // Its name is no ON CONFLICT ROLLBACK.
     await dataSource.query('CREATE TABLE deployments (rollback_of INTEGER)');
     const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
     let seen: string[] = [];
-    const { length: commits } = await batchSizesDuring(async () => {
+    const { length: commits } = await batchSizesDuring(dataSource, async () => {
       seen = await outcomes(
         attempts.map((name, index) => (index % 2 === 0 ? insert(name) : insertInTransaction(name))),
       );
@@ -192,9 +193,22 @@ describe('writes that wait together', () => {
     expect(await names()).toEqual(['one', 'two']);
   });
 
+  /** As requests on new connections do: Node accepts one of them in each turn of the event loop. */
+  it('share a commit when each comes one turn of the event loop after the other', async () => {
+    const writes: Promise<unknown>[] = [];
+    const sizes = await batchSizesDuring(dataSource, async () => {
+      for (const name of ['one', 'two', 'three', 'four', 'five', 'six']) {
+        writes.push(name.length === 3 ? insert(name) : insertInTransaction(name));
+        await turn();
+      }
+      await Promise.all(writes);
+    });
+    expect(sizes).toEqual([6]);
+  });
+
   it('may be two thousand, of which at most 500 share a commit', async () => {
     const writes = () => Promise.all(Array.from({ length: 2000 }, (_, index) => insert(`note ${index}`)));
-    const sizes = await batchSizesDuring(writes);
+    const sizes = await batchSizesDuring(dataSource, writes);
     expect(await names()).toHaveLength(2000);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
     expect(sizes.length).toBeLessThan(200);
@@ -233,5 +247,21 @@ describe('writes that wait together', () => {
     expect(seen).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
     await expect(late).rejects.toThrow('The database is closing');
     expect(await names()).toEqual(['begun', 'waiting', 'waiting as well']);
+  });
+});
+
+describe('creates of cookies', () => {
+  it('share a commit when each comes one turn of the event loop after the other', async () => {
+    await using service = await startService();
+    const { records } = service.app.get(CookiesService, { strict: false });
+    const creates: Promise<unknown>[] = [];
+    const sizes = await batchSizesDuring(service.app.get(DataSource), async () => {
+      for (let count = 0; count < 6; count++) {
+        creates.push(records.create({ ...COOKIE }));
+        await turn();
+      }
+      await Promise.all(creates);
+    });
+    expect(sizes).toEqual([6]);
   });
 });

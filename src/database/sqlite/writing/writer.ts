@@ -24,9 +24,8 @@ interface Job extends Waiter {
 }
 
 /**
- * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
- * together share a commit (`GroupCommit`), which comes when no job waits: immediately if the event loop has turned since
- * the last commit, otherwise after its next turn (docs/adr/0025-group-commit.md).
+ * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs share a
+ * commit (`GroupCommit`) until a turn of the event loop brings no further job (docs/adr/0025-group-commit.md).
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
@@ -34,8 +33,10 @@ export class Writer {
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
   private busyRetries = 0;
-  /** Set until the event loop has turned after the last commit. */
-  private turning?: NodeJS.Immediate;
+  /** The end of this turn of the event loop; set while a group waits for its commit. */
+  private turn?: NodeJS.Immediate;
+  /** Whether a job has come since the last turn. */
+  private hasNewJob = false;
   private closing = false;
   private onIdle?: () => void;
 
@@ -124,6 +125,7 @@ export class Writer {
   private enqueue(job: Job): void {
     if (this.closing) return job.reject(new DatabaseUnavailableError('The database is closing'));
     this.queue.push(job);
+    this.hasNewJob = true;
     if (!this.taken) this.next();
   }
 
@@ -140,7 +142,7 @@ export class Writer {
       // The job stays in the queue until it has run, to be repeated when the file is locked.
       try {
         if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
-          this.commit();
+          this.group.commit();
           continue;
         }
         this.file.assertNotMoved();
@@ -170,15 +172,14 @@ export class Writer {
     }, retryDelay(this.busyRetries++));
   }
 
+  /** Commits at the end of a turn without a new job. Node accepts one connection in each turn, and reads it in the next. */
   private commitSoon(): void {
-    if (this.group.isOpen && this.turning === undefined) this.commit();
-    if (!this.group.isOpen) this.onIdle?.();
-  }
-
-  private commit(): void {
-    this.group.commit();
-    this.turning ??= setImmediate(() => {
-      this.turning = undefined;
+    if (!this.group.isOpen) return this.onIdle?.();
+    this.turn ??= setImmediate(() => {
+      this.turn = undefined;
+      if (this.taken) return;
+      if (!this.hasNewJob) this.group.commit();
+      this.hasNewJob = false;
       this.next();
     });
   }
