@@ -3,7 +3,7 @@ import { Batcher } from './batcher.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { MOST_WAITING } from './wait-queue.js';
 
-const OPTIONS = { kind: 'read', maxBatchSize: 500, mostInFlight: 2, timeout: 5000 } as const;
+const OPTIONS = { kind: 'read', maxBatchSize: 500, timeout: 5000 } as const;
 
 /** A batcher of single items, whose batches end when `pending` functions are called. */
 function heldBatcher(timeout: number) {
@@ -23,13 +23,34 @@ describe('a batcher', () => {
     expect(batches).toEqual([[1, 2, 1, 3]]);
   });
 
+  it('loads items together that come one turn of the event loop after the other, for at most 20 ms', async () => {
+    const sizes: number[] = [];
+    const reads = new Batcher<number, number>((items) => {
+      sizes.push(items.length);
+      return Promise.resolve(items);
+    }, OPTIONS);
+    const loads: Promise<number>[] = [];
+    for (let item = 0; item < 5; item++) {
+      loads.push(reads.load(item));
+      await turn();
+    }
+    await Promise.all(loads);
+    expect(sizes).toEqual([5]);
+    const first = reads.load(0);
+    let isLoaded = false;
+    void first.then(() => (isLoaded = true));
+    for (const until = performance.now() + 10_000; !isLoaded && performance.now() < until; await turn())
+      void reads.load(1);
+    expect(isLoaded).toBe(true);
+  });
+
   it('loads an item again that is in flight, since it may have changed', async () => {
     const pending: ((results: number[]) => void)[] = [];
     const reads = new Batcher<number, number>(() => new Promise((resolve) => pending.push(resolve)), OPTIONS);
     const first = reads.load(1);
-    await turn();
+    while (pending.length < 1) await turn();
     const second = reads.load(1);
-    await turn();
+    while (pending.length < 2) await turn();
     pending[0]!([10]);
     pending[1]!([20]);
     expect([await first, await second]).toEqual([10, 20]);

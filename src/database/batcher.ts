@@ -4,6 +4,12 @@ import { type BatchEvent, batches } from './database-events.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
+/** Maximum number of batches in flight. Meanwhile, further items wait for the next batch. */
+const MOST_IN_FLIGHT = 2;
+
+/** Milliseconds after which a batch is sent although each turn of the event loop brings an item. */
+const LONGEST_COLLECTION = 20;
+
 interface Pending<Item, Result> extends Waiter {
   readonly item: Item;
   /** Time of the request, on the clock of `performance.now()`. */
@@ -20,8 +26,6 @@ type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 interface BatcherOptions {
   readonly kind: BatchEvent['kind'];
   readonly maxBatchSize: number;
-  /** Maximum number of batches in flight. Meanwhile, further items wait for the next batch. */
-  readonly mostInFlight: number;
   /** Milliseconds an item may wait until its batch is sent. */
   readonly timeout: number;
 }
@@ -34,6 +38,8 @@ export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
   private inFlight = 0;
   private next?: NodeJS.Immediate;
+  /** Whether an item was requested since the last turn of the event loop. */
+  private hasNewItem = false;
 
   /**
    * @param run returns a result for each item, in order. An `Error` rejects its item alone; an exception rejects all
@@ -54,18 +60,28 @@ export class Batcher<Item, Result> {
       const run = inSameSpan(this.run);
       return new Promise((resolve, reject) => {
         this.waiting.push({ item, startedAt: performance.now(), resolve, reject, span, run });
+        this.hasNewItem = true;
         this.sendSoon();
       });
     });
   }
 
-  /** Waits for one turn of the event loop, in which requests that arrive together are handled. */
   private sendSoon(): void {
-    if (this.inFlight < this.options.mostInFlight) this.next ??= setImmediate(() => void this.send());
+    if (this.inFlight < MOST_IN_FLIGHT) this.next ??= setImmediate(() => this.endTurn());
+  }
+
+  /** Sends after a turn without a new item: Node accepts one connection in each turn, and reads it in the next. */
+  private endTurn(): void {
+    this.next = undefined;
+    const { hasNewItem, waiting, options } = this;
+    this.hasNewItem = false;
+    const isFull = waiting.size >= options.maxBatchSize;
+    const waited = performance.now() - (waiting.first?.startedAt ?? 0);
+    if (!hasNewItem || isFull || waited > LONGEST_COLLECTION) void this.send();
+    else this.sendSoon();
   }
 
   private async send(): Promise<void> {
-    this.next = undefined;
     const { kind, maxBatchSize } = this.options;
     const batch = this.waiting.take(maxBatchSize);
     if (batch.length === 0) return;

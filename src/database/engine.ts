@@ -34,8 +34,6 @@ export interface Engine {
     /** Records to return as JSON while their length is unknown. */
     readonly firstRecords: number;
   };
-  /** Batches to run at the same time: on PostgreSQL they wait for the row in `storage`, on SQLite they share a commit. */
-  readonly batchesInFlight: number;
   /** How to read several records in one statement; absent if a statement needs no round trip. */
   readonly batchedReads?: {
     readonly maxBatchSize: number;

@@ -36,7 +36,7 @@ async function share(dataSource: DataSource): Promise<void> {
     await dataSource.query('SELECT 1 FROM storage');
     return items;
   };
-  const batcher = new Batcher(run, { kind: 'write', maxBatchSize: 2, mostInFlight: 2, timeout: 5000 });
+  const batcher = new Batcher(run, { kind: 'write', maxBatchSize: 2, timeout: 5000 });
   await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.load(item)));
   const sql = 'UPDATE storage SET used = used';
   const write = () => dataSource.transaction((manager) => manager.query(sql).then(() => sleep(5)));

@@ -64,7 +64,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly advanceIdSequence = advanceIdSequence;
 
   readonly statementLimits = { scannedRows: Infinity, jsonBytes: Infinity, firstRecords: Infinity };
-  readonly batchesInFlight = 2;
   readonly batchedReads = { maxBatchSize: 500, isOneOf: (column: string) => `${column} = ANY(?)` };
   readonly hosts = new Hosts(this.settings.hosts);
   readonly busyTimeout = this.settings.busyTimeout;

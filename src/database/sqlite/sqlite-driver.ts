@@ -59,7 +59,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly busyTimeout = this.limits.busyTimeout;
-  readonly batchesInFlight = Infinity;
   // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
   readonly statementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 

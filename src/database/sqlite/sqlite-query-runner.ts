@@ -38,7 +38,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private transaction?: WriteTransaction;
   /** Set while foreign keys are off, from `beforeMigration` until `afterMigration` outside a transaction. */
   private migrating = false;
-  private transactionOver = false;
+  /** Settles when the last transaction has ended on disk. Absent after the next statement. */
+  private ending?: Promise<unknown>;
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
 
@@ -155,7 +156,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Throws the errors of `transaction` in engine.ts, or a `QueryFailedError` for an error of the statement. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters: unknown[] = [], useStructuredResult = false): Promise<any> {
-    if (this.isReleased && this.transactionOver) await this.rejectLate(sql);
+    if (this.isReleased && this.ending !== undefined) await this.rejectLate(sql);
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
     if (!Array.isArray(parameters)) throw new TypeORMError('SQLite statements take their parameters as an array');
     const { logger, subscribers } = this.dataSource;
@@ -198,15 +199,16 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint') throw new TypeORMError(NO_TRANSACTION);
-    if (this.transactionOver) await this.rejectLate(sql);
-    this.transactionOver = false;
+    if (this.ending !== undefined) await this.rejectLate(sql);
+    this.ending = undefined;
     const { reader, writer } = this.driver;
     if (kind === 'read' && reader.prepare(sql).readonly) return this.driver.read(sql, parameters);
     return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
   }
 
-  private rejectLate(sql: string): Promise<void> {
-    return rejectLateStatement(sql, () => this.isReleased, this.dataSource.logger);
+  private async rejectLate(sql: string): Promise<void> {
+    await this.ending?.catch(() => undefined);
+    await rejectLateStatement(sql, () => this.isReleased, this.dataSource.logger);
   }
 
   private async begin(): Promise<void> {
@@ -225,7 +227,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     // The transaction has ended even if the commit fails, because then it is rolled back.
     const committed = transaction.commit();
     this.transaction = undefined;
-    this.transactionOver = true;
+    this.ending = committed;
     await committed;
   }
 
@@ -245,7 +247,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (transaction === undefined) return;
     const settled = transaction.rollback();
     this.transaction = undefined;
-    this.transactionOver = true;
+    this.ending = settled;
     await settled.catch((error: Error) => (this.rollbackFailure = error));
   }
 }

@@ -36,7 +36,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   private readonly creations = new Batcher<Creation<Entity>, StoredRecord<Entity>>((batch) => this.createAll(batch), {
     kind: 'write',
     maxBatchSize: LARGEST_BATCH,
-    mostInFlight: this.table.engine.batchesInFlight,
     timeout: this.table.engine.busyTimeout,
   });
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
@@ -63,16 +62,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       throw new Error(`The ResourceName and the entity of ${name.plural} have different kinds of ids`);
     }
     counter.layout = this.table.layout;
-    const { busyTimeout: timeout, batchedReads, batchesInFlight: mostInFlight } = this.table.engine;
+    const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.scope.findStatement(isOneOf('id'));
-    this.reads = new Batcher((ids) => this.findAll(statement, ids), {
-      kind: 'read',
-      maxBatchSize,
-      mostInFlight,
-      timeout,
-    });
+    this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
   }
 
   /**
