@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { JWTPayload } from 'jose';
 import type { DataSource } from 'typeorm';
-import { transaction } from '../database/engine.js';
+import { engineOf, type Sql, transaction } from '../database/engine.js';
 import { PolledTables } from '../database/polling/polled-tables.js';
 
 /** Seconds by which clocks may differ. */
@@ -56,22 +56,28 @@ export class RevokedTokens implements OnModuleInit {
 }
 
 /**
- * Stores a revocation, and deletes those that are no longer needed. A repeated revocation counts from now.
+ * Stores a revocation, and deletes those that are no longer needed. A repeated revocation counts from now, by the clock of
+ * the database, unless an earlier one reaches further.
+ * @returns seconds since 1970 until which tokens are revoked
  * @throws {Error} when the table is full
  */
-export async function revoke(dataSource: DataSource, revocation: Revocation): Promise<void> {
-  const { claim, value, issuer = '', lifetime } = revocation;
-  const now = Math.floor(Date.now() / 1000);
-  const expires = now + lifetime + 2 * CLOCK_SKEW;
-  await transaction(dataSource, async (sql) => {
-    await sql.sql`DELETE FROM revoked_tokens WHERE expires < ${now}`;
-    const [count] = await sql.sql<{ rows: number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
+export function revoke(dataSource: DataSource, { claim, value, issuer = '', lifetime }: Revocation): Promise<number> {
+  const revocation = async ({ query, sql }: Sql): Promise<number> => {
+    const [{ now }] = await query<[{ now: number }]>(`SELECT ${engineOf(dataSource).dialect.now} / 1000 AS now`, []);
+    await sql`DELETE FROM revoked_tokens WHERE expires < ${now}`;
+    const [count] = await sql<{ rows: number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
     if (count!.rows >= MOST_ROWS) {
       throw new Error(`There are ${MOST_ROWS} revocations, which is the maximum: change the key of the tokens instead`);
     }
-    await sql.sql`
-      INSERT INTO revoked_tokens (claim, value, issuer, revoked, expires)
-      VALUES (${claim}, ${value}, ${issuer}, ${now}, ${expires})
-      ON CONFLICT (claim, value, issuer) DO UPDATE SET revoked = excluded.revoked, expires = excluded.expires`;
-  });
+    const [{ revoked }] = await sql<[{ revoked: number }]>`
+      INSERT INTO revoked_tokens AS stored (claim, value, issuer, revoked, expires)
+      VALUES (${claim}, ${value}, ${issuer}, ${now}, ${now + lifetime + 2 * CLOCK_SKEW})
+      ON CONFLICT (claim, value, issuer) DO UPDATE SET
+        revoked = CASE WHEN excluded.revoked > stored.revoked THEN excluded.revoked ELSE stored.revoked END,
+        expires = CASE WHEN excluded.expires > stored.expires THEN excluded.expires ELSE stored.expires END
+      RETURNING revoked`;
+    return revoked;
+  };
+  // It must be possible on a full volume, too.
+  return transaction(dataSource, revocation, { reclaimsSpace: true });
 }

@@ -19,15 +19,14 @@ export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);
   await using dataSource = await openConfiguredDatabase(config);
-  try {
-    await revoke(dataSource, { claim, value, issuer, lifetime: config.jwt.maxLifetime });
-  } catch (error) {
+  const revocation = { claim, value, issuer, lifetime: config.jwt.maxLifetime } as const;
+  const revoked = await revoke(dataSource, revocation).catch((error: unknown) => {
     throw new Failure((error as Error).message);
-  }
-  const until = new Date(Date.now() + CLOCK_SKEW * 1000).toISOString().slice(11, 19);
+  });
+  const until = new Date((revoked + CLOCK_SKEW) * 1000).toISOString().slice(0, 19);
   const tokens =
     claim === 'jti'
       ? `The token with the jti ${value}`
-      : `Every token of ${value} issued until ${until}Z (${CLOCK_SKEW} s from now, because clocks differ)`;
+      : `Every token of ${value} issued until ${until}Z (with ${CLOCK_SKEW} s for clocks that differ)`;
   console.log(`${tokens} is rejected within 5 s, by all processes of the service on this database.`);
 }

@@ -44,6 +44,23 @@ describe('cli revoke', () => {
     for (const token of tokens) await expectRevoked(token);
   });
 
+  it('--sub keeps an earlier revocation that reaches further, such as one before the clock was set back', async () => {
+    expect((await revoke('--sub', 'dave')).code).toBe(0);
+    const [row] = await transaction(
+      dataSource(),
+      (sql) => sql.sql<{ revoked: number; expires: number }[]>`
+        UPDATE revoked_tokens SET revoked = revoked + 300, expires = expires + 300 WHERE value = 'dave'
+        RETURNING revoked, expires`,
+    );
+    const until = new Date((row!.revoked + 30) * 1000).toISOString().slice(0, 19);
+    expect(await revoke('--sub', 'dave')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`until ${until}Z`),
+    });
+    const rows = await committed(dataSource()).sql`SELECT revoked, expires FROM revoked_tokens WHERE value = 'dave'`;
+    expect(rows).toEqual([row]);
+  });
+
   it('--issuer rejects only the tokens of that issuer', async () => {
     const [ours, theirs] = ['ours', 'theirs'].map((iss) => jws(HS256, claims({ sub: 'carol', iss }))) as [
       string,
