@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
+import { engineOf } from '../database/engine.js';
 
 /** Maximum number of keys in memory, for all limits together. A new key replaces the least recently used one. */
 const MOST_KEYS = 100_000;
@@ -59,24 +60,28 @@ export class RequestCounts {
 export class SharedCounts {
   private added = 0;
 
+  /** The clock of the database, because those of the processes may differ by more than a window. */
+  private readonly now = (): string => engineOf(this.dataSource).dialect.now;
+
   constructor(private readonly dataSource: DataSource) {}
 
   /** @param window in milliseconds; it begins and ends as in `RequestCounts` */
   async add(key: string, window: number): Promise<Count> {
-    const now = Date.now();
-    const [row] = await this.dataSource.sql<[{ requests: number; ends_at: number }]>`
-      INSERT INTO rate_limits (key, requests, ends_at) VALUES (${key}, 1, ${now + window})
+    const { now } = this;
+    const [row] = await this.dataSource.sql<[{ requests: number; left: number }]>`
+      INSERT INTO rate_limits (key, requests, ends_at) VALUES (${key}, 1, ${now} + ${window})
       ON CONFLICT (key) DO UPDATE SET
         requests = CASE WHEN rate_limits.ends_at <= ${now} THEN 1 ELSE rate_limits.requests + 1 END,
-        ends_at = CASE WHEN rate_limits.ends_at BETWEEN ${now + 1} AND excluded.ends_at
+        ends_at = CASE WHEN rate_limits.ends_at BETWEEN ${now} + 1 AND excluded.ends_at
           THEN rate_limits.ends_at ELSE excluded.ends_at END
-      RETURNING requests, ends_at`;
+      RETURNING requests, ends_at - ${now} AS "left"`;
     this.added += 1;
-    if (this.added % PRUNE_EACH === 0) void this.prune(now).catch(() => {});
-    return { requests: row.requests, endsAt: row.ends_at };
+    if (this.added % PRUNE_EACH === 0) void this.prune().catch(() => {});
+    return { requests: row.requests, endsAt: Date.now() + row.left };
   }
 
-  private async prune(now: number): Promise<void> {
+  private async prune(): Promise<void> {
+    const { now } = this;
     // The outer condition is for PostgreSQL: meanwhile, another process may have begun a new window.
     await this.dataSource.sql`DELETE FROM rate_limits WHERE ends_at <= ${now} AND key IN
       (SELECT key FROM rate_limits WHERE ends_at <= ${now} LIMIT ${2 * PRUNE_EACH})`;

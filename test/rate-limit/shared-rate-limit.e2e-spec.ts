@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { SharedCounts } from '../../src/rate-limit/request-counts.js';
 import { databaseUrlFor } from '../support/engine.js';
@@ -64,7 +65,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     await Promise.all(numbers(100).map((index) => counts.add(`short ${index}`, 1)));
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await counts.add('short 0', 600_000)).toEqual({ requests: 1, endsAt: expect.any(Number) });
-    const latest = Date.now() + 600_000;
+    const latest = Date.now() + 700_000;
     const { requests, endsAt } = await counts.add('short 0', 1_000_000);
     expect([requests, endsAt <= latest]).toEqual([2, true]);
     expect((await counts.add('short 0', 300_000)).endsAt).toBeLessThan(endsAt);
@@ -74,6 +75,21 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
       rows = await source.query(`SELECT key FROM rate_limits WHERE key LIKE 'short%'`);
     }
     expect(rows).toHaveLength(1);
+  });
+
+  it('use one clock, that of the database, where the clocks of the processes differ by more than the window', async () => {
+    const counts = new SharedCounts(source);
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+    try {
+      for (const [index, hours] of [0, 1, -1, 1].entries()) {
+        clock.mockReturnValue(now + hours * 3_600_000);
+        const { requests, endsAt } = await counts.add('skewed', 600_000);
+        expect([requests, endsAt - Date.now() <= 700_000]).toEqual([index + 1, true]);
+      }
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('count for themselves while the database is unavailable', async () => {
