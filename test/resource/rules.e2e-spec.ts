@@ -251,6 +251,8 @@ describe.each([
       for (const write of [
         () => samples.create(recordOf({ status: 'paid' })),
         () => samples.update(record.id, { cookieId }),
+        // Its parent stays, and the rule locks it all the same.
+        () => samples.update(record.id, { quantity: 2 }),
         () =>
           transaction(service.app.get(DataSource), (tx) => samples.in(tx).createMany([recordOf({ status: 'paid' })])),
       ]) {

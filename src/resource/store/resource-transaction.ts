@@ -217,16 +217,16 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Locks the records that are referred to anew, in the way of the rule, or of a foreign key. Both would lock them after
-   * the `storage` row, and deadlock with a transaction that holds a parent and waits for that row.
+   * Locks the parents: with a rule all of them, as a rule may do, otherwise new ones, as their foreign keys do. Both would
+   * lock them after the `storage` row, and deadlock with a transaction that holds a parent and waits for that row.
    */
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
     if (this.table.forUpdate === '') return;
     for (const [property, parent] of this.table.references) {
       const ids = records.map(({ [property]: id }) => id as Id | null | undefined);
-      const added = ids.filter((id) => id !== undefined && id !== null && id !== before[property]);
-      const lock = this.rule === undefined ? 'forReference' : 'forUpdate';
-      await this.selectLocked('id', parent, [...new Set(added)] as Id[], lock);
+      const hasRule = this.rule !== undefined;
+      const parents = ids.filter((id) => id !== undefined && id !== null && (hasRule || id !== before[property]));
+      await this.selectLocked('id', parent, [...new Set(parents)] as Id[], hasRule ? 'forUpdate' : 'forReference');
     }
   }
 
