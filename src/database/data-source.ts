@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Logger as NestLogger } from '@nestjs/common';
-import type { DataSource, DataSourceOptions, Logger } from 'typeorm';
+import { type DataSource, type DataSourceOptions, EntitySchema, type Logger } from 'typeorm';
 import type { Config } from '../config/config.js';
 
 /** The root of the running code: the project in tests, otherwise `dist`. */
@@ -34,7 +34,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
   return new SqliteDataSource(database.url.path, database, options);
 }
 
-/** Loads all classes that the modules in a folder export. TypeORM's own globs load with `require`; jest cannot. */
+/** Loads all classes and entity schemas that the modules in a folder export. TypeORM's own globs load with `require`; jest cannot. */
 async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   const values: unknown[] = [];
@@ -43,7 +43,7 @@ async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
     const module = (await import(pathToFileURL(join(ROOT, folder, file)).href)) as Record<string, unknown>;
     values.push(...Object.values(module));
   }
-  return values.filter((value) => typeof value === 'function') as Class[];
+  return values.filter((value) => typeof value === 'function' || value instanceof EntitySchema) as Class[];
 }
 
 export async function knownMigrations(): Promise<string[]> {

@@ -1,6 +1,9 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Site } from '../faults/fault.js';
 import { diskFull } from '../faults/full.js';
+import { line, run } from '../support/command.js';
 import { expectKept, Ledger } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
@@ -90,6 +93,21 @@ describe('a full disk', () => {
       expectKept(folder, ledger);
     }),
   );
+
+  it('is a limit of the size of files, too: POST is 507, and deletes go on', () =>
+    Site.use(async (site) => {
+      const wishes = Array.from({ length: 6000 }, (_, id) => line({ id: id + 1, wish: '🍪'.repeat(LONGEST_WISH) }));
+      expect(await run(site.folder, ['import', 'cookies'], { input: wishes.join('') })).toMatchObject({ code: 0 });
+      const { size } = statSync(join(site.folder, 'cookies.sqlite'));
+      // In units of 1024 bytes. The WAL is smaller than the database.
+      const through = ['bash', '-c', `ulimit -f ${Math.ceil(size / 1024) + 40}; exec "$0" "$@"`];
+      const client = await Client.of(await site.start({}, { through }));
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      await fill(client, ledger);
+      for (let id = 1; id <= 40; id++) expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      for (const id of ledger.acknowledged.values()) expect((await client.get(`/cookies/${id}`)).status).toBe(200);
+      expect(ledger.answered(/^POST 201$/)).toBeGreaterThan(0);
+    }));
 
   onSmallVolume(
     `deletes every record while another process takes each byte that is free, also after a start on a full disk${skipped}`,

@@ -231,8 +231,12 @@ describePostgres('a server', () => {
   let url: string;
 
   beforeAll(async () => {
-    // Defaults that would lose acknowledged commits, or hide the warning that a standby has not confirmed one.
-    server = await PostgresServer.create({ synchronous_commit: 'off', client_min_messages: 'error' });
+    // Defaults that would lose acknowledged commits, hide the warning that a standby has not confirmed one, or stop triggers.
+    server = await PostgresServer.create({
+      synchronous_commit: 'off',
+      client_min_messages: 'error',
+      session_replication_role: 'replica',
+    });
     url = server.url();
   });
 
@@ -249,6 +253,14 @@ describePostgres('a server', () => {
     await source.destroy();
     return row.ssl ? 'encrypted' : 'plain';
   };
+
+  it('whose sessions fire no triggers by default fires them for the service', async () => {
+    const service = await startService({ DATABASE_URL: url, COOKIES_CAPACITY: '1' });
+    const client = await Client.of(service);
+    expect([await client.post(COOKIE), await client.post(COOKIE)].map(({ status }) => status)).toEqual([201, 507]);
+    await service.stop();
+    await onServer(url, (session) => session.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public'));
+  });
 
   describe('named wrongly', () => {
     it.each<[string, (url: URL) => void, string]>([

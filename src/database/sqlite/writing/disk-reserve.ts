@@ -113,7 +113,7 @@ export class DiskReserve {
       }
     } catch (error) {
       // SQLite reports all other errors itself.
-      if (/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
+      if (/^(ENOSPC|EDQUOT|EFBIG)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
         engineErrors.publish('full');
         throw Object.assign(new Error('database or disk is full', { cause: error }), { code: 'SQLITE_FULL' });
       }
