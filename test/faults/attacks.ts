@@ -205,7 +205,8 @@ function post(attacker: Attacker, id: string): string {
 const DOCUMENT = request('GET', '/openapi.json');
 
 export const ATTACKS: readonly Attack[] = [
-  { name: 'unread-documents', run: unread(() => DOCUMENT, 50, 2000) },
+  // The good client makes too little garbage for a full collection afterwards: the heap itself is as small as before.
+  { name: 'unread-documents', bounds: { mostGrowth: 1.5 }, run: unread(() => DOCUMENT, 50, 2000) },
   {
     name: 'lists-unread',
     records: 100_000,

@@ -43,7 +43,7 @@ const MOST_GROWTH = 1.2;
 const MOST_SLOWDOWN = 3;
 const MOST_DESCRIPTORS = 5;
 /** Maximum number of snapshots, and the other connections. SQLite reuses descriptors of closed connections. */
-const MOST_DATABASE_DESCRIPTORS = 80 + 4;
+const MOST_DATABASE_DESCRIPTORS = 2 * (80 + 4);
 
 /** The bounds that an attack has broken, as text. */
 export function brokenBounds(result: AttackResult): string[] {

@@ -207,6 +207,9 @@ class Watch {
 
   /** Open descriptors except for the database file, for which SQLite keeps some descriptors. */
   private descriptors(): number {
-    return openDescriptors(this.pid, join(this.folder, 'cookies.sqlite'));
+    return openDescriptors(
+      this.pid,
+      ['', '-wal'].map((end) => join(this.folder, `cookies.sqlite${end}`)),
+    );
   }
 }

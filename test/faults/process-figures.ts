@@ -14,12 +14,12 @@ export function peakMegabytes(pid: number): number {
 
 /**
  * Open files, sockets and pipes of a process; `NaN` after its end.
- * @param except a file whose descriptors are not counted
+ * @param except files whose descriptors are not counted
  */
-export function openDescriptors(pid: number, except?: string): number {
+export function openDescriptors(pid: number, except: readonly string[] = []): number {
   try {
     const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).filter((descriptor) => targetOf(`${folder}/${descriptor}`) !== except).length;
+    return readdirSync(folder).filter((descriptor) => !except.includes(targetOf(`${folder}/${descriptor}`))).length;
   } catch {
     return NaN;
   }

@@ -354,6 +354,14 @@ it.each<[what: string, controller: Type, message: RegExp]>([
   await expect(startService({}, [OddModule])).rejects.toThrow(message);
 });
 
+it('GET /openapi.json describes the items of an array', async () => {
+  const document = await OpenApiDocument.of(service);
+  expect(document.operation('POST', '/photos/titles').requestBody.content['application/json'].schema).toEqual({
+    type: 'array',
+    items: { $ref: '#/components/schemas/PhotoDto' },
+  });
+});
+
 it('docs/transports.md shows the controller of these tests', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/transports.md'), 'utf8');
   const source = readFileSync(join(import.meta.dirname, 'fixtures/photos.controller.ts'), 'utf8');
