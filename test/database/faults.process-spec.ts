@@ -128,6 +128,7 @@ describe('a database file that is taken away while the service runs', () => {
     ['the file is removed', () => rmSync(file)],
     ['the file is moved', () => renameSync(file, join(folder, 'elsewhere.sqlite'))],
     ['its WAL is removed', () => rmSync(`${file}-wal`)],
+    ['the index of its WAL is removed', () => rmSync(`${file}-shm`)],
     [
       'another file takes its place',
       () => {

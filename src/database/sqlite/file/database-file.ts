@@ -14,21 +14,23 @@ interface HeldFile {
 }
 
 /**
- * The descriptor of each database file, by inode, for all data sources of this process. The last data source closes it,
- * because closing any descriptor releases all locks of this process on the file
+ * The descriptor of each file that SQLite locks, by inode, for all data sources of this process. The last data source
+ * closes it, because closing any descriptor releases all locks of this process on the file
  * (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
- * The database file and its WAL, as the service opened them. If they are removed or replaced, SQLite does not notice in
- * WAL mode and writes to lost files. The writer therefore calls `check` after every commit, before it responds.
+ * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced, SQLite
+ * does not notice in WAL mode: it writes to lost files, or two processes write over each other in the WAL. The writer
+ * therefore calls `check` after every commit, before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
   readonly path: string;
   readonly database: HeldFile;
   readonly wal: HeldFile;
+  private readonly walIndex: HeldFile;
   private lost?: DatabaseUnavailableError;
   private walSize = 0;
   private walSizeUntil = 0;
@@ -36,11 +38,8 @@ export class DatabaseFile {
   /** Create it after the writing connection was opened, because the WAL exists by then. */
   constructor(path: string) {
     this.path = realpathSync(path);
-    const inode = inodeOf(statSync(path))!;
-    const shared = sharedDescriptors.get(inode) ?? { descriptor: openSync(path, 'r+'), users: 0 };
-    shared.users++;
-    sharedDescriptors.set(inode, shared);
-    this.database = held(path, shared.descriptor);
+    this.database = heldWithOthers(path);
+    this.walIndex = heldWithOthers(`${this.path}-shm`);
     const wal = `${this.path}-wal`;
     this.wal = held(wal, openSync(wal, 'r+'));
   }
@@ -48,7 +47,7 @@ export class DatabaseFile {
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
     this.assertNotMoved();
-    const moved = [this.database, this.wal].find((file) => !isWhereItWas(file));
+    const moved = [this.database, this.wal, this.walIndex].find((file) => !isWhereItWas(file));
     if (moved === undefined) return;
     const message = `${moved.path} was removed or replaced while the service ran; restart the service`;
     this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
@@ -74,11 +73,20 @@ export class DatabaseFile {
   /** Call it after the connections of the data source have been closed. */
   close(): void {
     closeSync(this.wal.descriptor);
-    const { inode, descriptor } = this.database;
-    if (--sharedDescriptors.get(inode)!.users > 0) return;
-    sharedDescriptors.delete(inode);
-    closeSync(descriptor);
+    for (const { inode, descriptor } of [this.walIndex, this.database]) {
+      if (--sharedDescriptors.get(inode)!.users > 0) continue;
+      sharedDescriptors.delete(inode);
+      closeSync(descriptor);
+    }
   }
+}
+
+function heldWithOthers(path: string): HeldFile {
+  const inode = inodeOf(statSync(path))!;
+  const shared = sharedDescriptors.get(inode) ?? { descriptor: openSync(path, 'r+'), users: 0 };
+  shared.users++;
+  sharedDescriptors.set(inode, shared);
+  return held(path, shared.descriptor);
 }
 
 function held(path: string, descriptor: number): HeldFile {
