@@ -56,8 +56,8 @@ export class RevokedTokens implements OnModuleInit {
 }
 
 /**
- * Stores a revocation, and deletes those that are no longer needed. A repeated revocation counts from now, by the clock of
- * the database, unless an earlier one reaches further.
+ * Stores a revocation, and deletes those that are no longer needed. A repeated revocation counts from now, by the clock
+ * of the database, unless an earlier one reaches further.
  * @returns seconds since 1970 until which tokens are revoked
  * @throws {Error} when the table is full
  */

@@ -34,7 +34,10 @@ export async function createDataSource(config: Config, entities: readonly Class[
   return new SqliteDataSource(database.url.path, database, options);
 }
 
-/** Loads all classes and entity schemas that the modules in a folder export. TypeORM's own globs load with `require`; jest cannot. */
+/**
+ * Loads all classes and entity schemas that the modules in a folder export. TypeORM's own globs load with `require`;
+ * jest cannot.
+ */
 async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   const values: unknown[] = [];

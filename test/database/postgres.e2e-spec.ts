@@ -231,7 +231,7 @@ describePostgres('a server', () => {
   let url: string;
 
   beforeAll(async () => {
-    // Defaults that would lose acknowledged commits, hide the warning that a standby has not confirmed one, or stop triggers.
+    // Defaults that would lose acknowledged commits, hide that a standby has not confirmed one, or stop triggers.
     server = await PostgresServer.create({
       synchronous_commit: 'off',
       client_min_messages: 'error',

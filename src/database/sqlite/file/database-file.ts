@@ -21,9 +21,9 @@ interface HeldFile {
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
- * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced, SQLite
- * does not notice in WAL mode: it writes to lost files, or two processes write over each other in the WAL. The writer
- * therefore calls `check` after every commit, before it responds.
+ * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced,
+ * SQLite does not notice in WAL mode: it writes to lost files, or two processes write over each other in the WAL. The
+ * writer therefore calls `check` after every commit, before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
