@@ -42,7 +42,7 @@ const MOST_MEGABYTES = 400;
 const MOST_GROWTH = 1.2;
 const MOST_SLOWDOWN = 3;
 const MOST_DESCRIPTORS = 5;
-/** Maximum number of snapshots, and the other connections. SQLite reuses descriptors of closed connections. */
+/** The file and the WAL of all snapshots and other connections. SQLite reuses descriptors of closed connections. */
 const MOST_DATABASE_DESCRIPTORS = 2 * (80 + 4);
 
 /** The bounds that an attack has broken, as text. */

@@ -205,11 +205,9 @@ class Watch {
     return { megabytes: residentMegabytes(this.pid), descriptors: this.descriptors() };
   }
 
-  /** Open descriptors except for the database file, for which SQLite keeps some descriptors. */
+  /** Open descriptors except those of the database file and its WAL, of which idle readers keep some. */
   private descriptors(): number {
-    return openDescriptors(
-      this.pid,
-      ['', '-wal'].map((end) => join(this.folder, `cookies.sqlite${end}`)),
-    );
+    const file = join(this.folder, 'cookies.sqlite');
+    return openDescriptors(this.pid, [file, `${file}-wal`]);
   }
 }

@@ -22,7 +22,7 @@ interface Batch {
   size: number;
 }
 
-// Limits of a batch in jobs and milliseconds, under steady load; otherwise a batch ends when no job waits.
+// Limits of a batch in jobs and milliseconds. Under less load, a batch ends with a turn of the event loop without a job.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
