@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { claimPaths } from './parse.js';
+import { claimPaths, text } from './parse.js';
 import { type Parse, withMessage } from './setting.js';
 
 /** A key that verifies tokens. The type of the key determines its algorithms (RFC 8725 section 3.1). */
@@ -87,7 +87,7 @@ function tokenIssuer(item: unknown): TokenIssuer {
   // Without an address of keys, the issuer is the address of the discovery document.
   const address = providerUrl(jwksUri ?? issuer);
   const jwks = jwksUri === undefined ? {} : { jwksUri: address };
-  return { issuer, audience, scopeClaim: claimPaths(scopeClaim), ...jwks };
+  return { issuer: text(issuer), audience: text(audience), scopeClaim: claimPaths(scopeClaim), ...jwks };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
