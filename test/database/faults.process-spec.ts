@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -153,6 +154,22 @@ describe('a database file that is taken away while the service runs', () => {
     errors.mockRestore();
     using database = openDatabase(kept, { readonly: true });
     expect(database.prepare('SELECT wish FROM cookies').pluck().all()).toContain(COOKIE.wish);
+  });
+
+  it('POST and GET are 503 when its WAL is truncated, and nothing is written behind the lost frames', async () => {
+    const service = await started();
+    const errors = jest.spyOn(Logger.prototype, 'error');
+    const client = await Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    truncateSync(`${file}-wal`);
+    const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    const lost = `${file}-wal was truncated while the service ran; restart the service`;
+    expect(errors.mock.calls).toContainEqual([lost]);
+    errors.mockRestore();
+    await service.stop();
+    using database = openDatabase(file, { readonly: true });
+    expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
   });
 });
 

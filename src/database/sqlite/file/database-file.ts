@@ -1,9 +1,13 @@
-import { closeSync, fstatSync, openSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** Milliseconds for which the size of the WAL is cached. */
 export const SIZE_AGE = 100;
+
+// Bytes; https://sqlite.org/walformat.html, section 2.
+export const WAL_HEADER = 32;
+export const FRAME_HEADER = 24;
 
 /** A file that this process holds open. Linux reports `target` as the path of the descriptor (proc(5)). */
 interface HeldFile {
@@ -21,9 +25,9 @@ interface HeldFile {
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
- * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced,
- * SQLite does not notice in WAL mode: it writes to lost files, or two processes write over each other in the WAL. The
- * writer therefore calls `check` after every commit, before it responds.
+ * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced, or the
+ * WAL is truncated, SQLite does not notice: it writes to lost files or behind lost frames, or two processes write over
+ * each other in the WAL. The writer therefore calls `checkWal` before every commit, and `check` before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
@@ -48,11 +52,15 @@ export class DatabaseFile {
   check(): void {
     this.assertNotMoved();
     const moved = [this.database, this.wal, this.walIndex].find((file) => !isWhereItWas(file));
-    if (moved === undefined) return;
-    const message = `${moved.path} was removed or replaced while the service ran; restart the service`;
-    this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
-    new Logger('Database').error(message);
-    throw this.lost;
+    if (moved !== undefined) this.lose(`${moved.path} was removed or replaced`);
+  }
+
+  /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says */
+  checkWal(): void {
+    const end = this.endOfWal();
+    // Not `fstat`: see `isWhereItWas`. A process that truncates the WAL as SQLite does changes the index first.
+    const isShorter = end > 0 && readSync(this.wal.descriptor, Buffer.alloc(1), 0, 1, end - 1) === 0;
+    if (isShorter && this.endOfWal() === end) this.lose(`${this.wal.path} was truncated`);
   }
 
   /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
@@ -65,7 +73,7 @@ export class DatabaseFile {
     return this.walSize;
   }
 
-  /** @throws {DatabaseUnavailableError} if `check` has thrown before */
+  /** @throws {DatabaseUnavailableError} if `check` or `checkWal` has thrown before */
   assertNotMoved(): void {
     if (this.lost !== undefined) throw this.lost;
   }
@@ -78,6 +86,22 @@ export class DatabaseFile {
       sharedDescriptors.delete(inode);
       closeSync(descriptor);
     }
+  }
+
+  private lose(what: string): never {
+    const message = `${what} while the service ran; restart the service`;
+    this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
+    new Logger('Database').error(message);
+    throw this.lost;
+  }
+
+  /** Bytes of the WAL that are in use, as its index says (https://sqlite.org/walformat.html, section 2.1). */
+  private endOfWal(): number {
+    const header = new Uint32Array(5);
+    readSync(this.walIndex.descriptor, header, { position: 0 });
+    const frames = header[4]!;
+    const pageSize = new Uint16Array(header.buffer)[7]!;
+    return frames === 0 ? 0 : WAL_HEADER + frames * (FRAME_HEADER + (pageSize === 1 ? 65_536 : pageSize));
   }
 }
 

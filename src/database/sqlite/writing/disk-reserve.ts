@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
 import { engineErrors } from '../../database-events.js';
-import { type DatabaseFile, SIZE_AGE } from '../file/database-file.js';
+import { type DatabaseFile, FRAME_HEADER, SIZE_AGE, WAL_HEADER } from '../file/database-file.js';
 import type { Snapshots } from '../reading/snapshots.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 
@@ -12,10 +12,6 @@ const LARGEST = 1000;
 const SMALLEST = 16;
 
 const WAL_INDEX = 8;
-
-// Bytes; https://sqlite.org/walformat.html, section 2.
-const WAL_HEADER = 32;
-const FRAME_HEADER = 24;
 
 /** Suffix of the file that keeps the space while no process has the database open, because SQLite removes the WAL. */
 const WHILE_CLOSED = '-reserve';

@@ -106,6 +106,7 @@ export class GroupCommit {
     const { batch } = this;
     if (batch === undefined) return;
     try {
+      this.file.checkWal();
       this.reserve.commit();
       this.file.check();
       if (this.file.sizeOfWal() > LARGEST_WAL) this.reserve.shrinkWal();
@@ -154,7 +155,10 @@ export class GroupCommit {
 
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
-    if (isWalShort) this.file.check();
+    if (isWalShort) {
+      this.file.check();
+      this.file.checkWal();
+    }
     this.reserve.begin();
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
