@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ProjectCopy } from '../support/project/project-copy.js';
 
@@ -181,6 +181,16 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     const { status, stdout } = await copy.node('node_modules/typeorm/cli.js', ...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('No changes in database schema') });
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
+  });
+
+  it('has a migration for an EntitySchema, too', async () => {
+    mkdirSync(join(copy.folder, 'dist/src/notes'));
+    const columns = `{ id: { type: 'integer', primary: true, generated: true } }`;
+    const schema = `new EntitySchema({ name: 'Note', tableName: 'notes', columns: ${columns} })`;
+    write('dist/src/notes/note.entity.js', `import { EntitySchema } from 'typeorm';\nexport const Note = ${schema};\n`);
+    const args = ['migration:generate', '--esm', '--dryrun', '-d', 'dist/ormconfig.js', 'migrations/notes'];
+    expect(await copy.program('typeorm/cli.js', ...args)).toContain('CREATE TABLE "notes"');
+    rmSync(join(copy.folder, 'dist/src/notes'), { recursive: true });
   });
 
   it('has a rule that also holds for an import, whose error names the line', async () => {
