@@ -183,7 +183,8 @@ describePostgres('a transaction', () => {
       await dataSource.query('SELECT pg_sleep(0.25), $1::text AS ordinary', ['personal']);
       await dataSource.query('SELECT 1 AS quick');
     });
-    expect(warnings).toEqual([
+    // On a busy machine, a COMMIT may be slow, too.
+    expect(warnings.filter((warning) => !warning.includes('COMMIT'))).toEqual([
       expect.stringMatching(/^A statement took \d{3,5} ms: SELECT pg_sleep\(0\.25\), \$1::text AS lean$/),
       expect.stringMatching(/^A statement took \d{3,5}(\.\d+)? ms: SELECT pg_sleep\(0\.25\), \$1::text AS ordinary$/),
     ]);
