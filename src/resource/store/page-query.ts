@@ -1,12 +1,7 @@
-import { type Conditions, conditionsOf, joinConditions, type RecordScope, type Selection } from './selection.js';
+import { conditionsOf, type RecordScope, type Selection, type SqlText, sqlText, where } from './selection.js';
 
 /** With a plain parameter, SQLite recompiles the statement for each value (SQLITE_DBCONFIG_ENABLE_QPSG). */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
-
-export interface SqlText {
-  readonly sql: string;
-  readonly parameters: readonly unknown[];
-}
 
 /** The SQL of a selection. A list by id is a sorted list whose property is the id. */
 export class PageQuery {
@@ -21,9 +16,8 @@ export class PageQuery {
     .map((name) => `${this.table.sqlName}.${name} ${this.direction}`)
     .join(', ')}`;
   /** Range of the sort property, and the condition of the scope that an index serves. */
-  private readonly range: Conditions;
-  private readonly filters: Conditions;
-  readonly isFiltered: boolean;
+  private readonly range: readonly SqlText[];
+  private readonly filters: readonly SqlText[];
 
   constructor(
     private readonly scope: RecordScope,
@@ -32,60 +26,57 @@ export class PageQuery {
     const { table, sortBy, isById } = this;
     const { filters, ranges: { [sortBy]: range = {}, ...ranges } = {} } = selection;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
-    this.range = isById ? joinConditions([scope.indexed, rangeOfSort]) : rangeOfSort;
-    this.filters = joinConditions([isById ? scope.others : scope, conditionsOf(table, { filters, ranges })]);
-    this.isFiltered = this.filters.sql.length > 0;
+    this.range = isById ? [...scope.indexed, ...rangeOfSort] : rangeOfSort;
+    this.filters = [...(isById ? scope.others : scope.conditions), ...conditionsOf(table, { filters, ranges })];
+  }
+
+  get isFiltered(): boolean {
+    return this.filters.length > 0;
   }
 
   /**
    * The segments after a position: greater ids with the same value, then greater values, then records without a value.
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
-  segmentsBeyond(after: Selection['after']): Conditions[] {
-    const { name, cursorPlaceholder: placeholder } = this.column;
-    const { isNullable } = this.column.metadata;
+  segmentsBeyond(after: Selection['after']): (readonly SqlText[])[] {
+    const { name, cursorPlaceholder, metadata } = this.column;
     const { range, beyond } = this;
-    const segments: Conditions[] = [];
-    const add = (sql: readonly string[], parameters: readonly unknown[]) => segments.push({ sql, parameters });
+    const segments: (readonly SqlText[])[] = [];
     if (after === undefined) {
-      add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
+      segments.push(metadata.isNullable ? [sqlText(`${name} IS NOT NULL`), ...range] : range);
     } else if (after.value !== null) {
-      const parameters = [after.value, ...range.parameters];
-      if (!this.isById) {
-        add([`${name} = ${placeholder}`, ...range.sql, `id ${beyond} ?`], [...parameters, after.id]);
-      }
-      add([`${name} ${beyond} ${placeholder}`, ...range.sql], parameters);
+      const isEqual = sqlText(`${name} = ${cursorPlaceholder}`, after.value);
+      if (!this.isById) segments.push([isEqual, ...range, sqlText(`id ${beyond} ?`, after.id)]);
+      segments.push([sqlText(`${name} ${beyond} ${cursorPlaceholder}`, after.value), ...range]);
     }
     // Records without a value are in no range.
-    if (!isNullable || range.sql.length > 0) return segments;
-    if (after?.value === null) add([`${name} IS NULL`, `id ${beyond} ?`], [after.id]);
-    else add([`${name} IS NULL`], []);
-    return segments;
+    if (!metadata.isNullable || range.length > 0) return segments;
+    const isNull = sqlText(`${name} IS NULL`);
+    return [...segments, after?.value === null ? [isNull, sqlText(`id ${beyond} ?`, after.id)] : [isNull]];
   }
 
-  all({ sql, parameters }: Conditions): SqlText {
-    return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
+  all(conditions: readonly SqlText[]): SqlText {
+    const { sql, parameters } = where(conditions);
+    return sqlText(`FROM ${this.table.sqlName}${sql} ${this.orderBy}`, ...parameters);
   }
 
-  matching(segment: Conditions): SqlText {
-    return this.all(joinConditions([segment, this.filters]));
+  matching(segment: readonly SqlText[]): SqlText {
+    return this.all([...segment, ...this.filters]);
   }
 
   /** The matching rows among the first `scannedRows`. The inner LIMIT keeps SQLite on the index of the order. */
-  scanned(segment: Conditions, scannedRows: number): SqlText {
+  scanned(segment: readonly SqlText[], scannedRows: number): SqlText {
     const { sql, parameters } = this.all(segment);
+    const filters = where(this.filters);
     return {
-      sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(this.filters.sql)}`,
-      parameters: [...parameters, scannedRows, ...this.filters.parameters],
+      sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${filters.sql}`,
+      parameters: [...parameters, scannedRows, ...filters.parameters],
     };
   }
 
   /** Selects the position of the row `offset` of `source`, as `value` and `id`. */
   position({ sql, parameters }: SqlText, offset: number): SqlText {
-    return {
-      sql: `SELECT ${this.column.cursorValue} AS value, id ${sql} LIMIT 1 OFFSET ?`,
-      parameters: [...parameters, offset],
-    };
+    return sqlText(`SELECT ${this.column.cursorValue} AS value, id ${sql} LIMIT 1 OFFSET ?`, ...parameters, offset);
   }
 
   /** Selects the first `limit` rows of `source` as one row: `records` as JSON, `count`, and by id also `last`. */
@@ -102,5 +93,3 @@ export class PageQuery {
     };
   }
 }
-
-const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);

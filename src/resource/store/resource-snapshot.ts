@@ -2,8 +2,8 @@ import type { Snapshot } from '../../database/engine.js';
 import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { PageQuery, type SqlText } from './page-query.js';
-import type { Conditions, RecordScope, Selection, SortPosition } from './selection.js';
+import { PageQuery } from './page-query.js';
+import type { RecordScope, Selection, SortPosition, SqlText } from './selection.js';
 
 /** Page size of a list without `limit`. */
 export const PAGE = 1000;
@@ -94,7 +94,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   }
 
   /** Reads with one bounded statement. The next one begins after `next`, which is absent at the end of the segment. */
-  private async step(query: PageQuery, segment: Conditions, missing: number) {
+  private async step(query: PageQuery, segment: readonly SqlText[], missing: number) {
     const { scannedRows } = this.limits;
     const limit = Math.min(missing, this.mostRecords);
     const mustBound = scannedRows < Infinity && query.isFiltered;
@@ -106,7 +106,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
 
   private async read(query: PageQuery, source: SqlText, limit: number): Promise<JsonPage | undefined> {
     const { sql, parameters } = query.records(source, limit);
-    const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
+    const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, parameters);
     if (records === null || count === 0) return undefined;
     const json = typeof records === 'string' ? Buffer.from(records) : records;
     const fitting = Math.floor((this.limits.jsonBytes * count) / json.length);
@@ -118,6 +118,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
 
   private async positionAt(query: PageQuery, source: SqlText, offset: number): Promise<SortPosition | undefined> {
     const { sql, parameters } = query.position(source, offset);
-    return (await this.snapshot.query<SortPosition[]>(sql, [...parameters]))[0];
+    return (await this.snapshot.query<SortPosition[]>(sql, parameters))[0];
   }
 }

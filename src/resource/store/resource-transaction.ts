@@ -18,7 +18,7 @@ import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import { type LockedUsage, StorageFullError, type UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
 import { placeholders, recordValue, type Values } from './resource-table.js';
-import { conditionsOf, joinConditions, type RecordScope, type RecordSelection } from './selection.js';
+import { conditionsOf, type RecordScope, type RecordSelection, where } from './selection.js';
 
 const logger = new Logger('Storage');
 
@@ -59,10 +59,9 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Finds at most `limit` records in any order, and locks them. In a large table the selection needs an index. */
   async findSome(selection: RecordSelection, limit: number): Promise<PublicRecord<Entity>[]> {
     const { table, scope } = this;
-    const { sql, parameters } = joinConditions([scope, conditionsOf(table, selection)]);
-    const where = sql.length === 0 ? '' : `WHERE ${sql.join(' AND ')} `;
+    const { sql, parameters } = where([...scope.conditions, ...conditionsOf(table, selection)]);
     const rows = await this.transaction.query<Values[]>(
-      `SELECT ${table.selected} FROM ${table.sqlName} ${where}${LIMIT}${table.forUpdate}`,
+      `SELECT ${table.selected} FROM ${table.sqlName}${sql} ${LIMIT}${table.forUpdate}`,
       [...parameters, limit],
     );
     return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);

@@ -32,57 +32,58 @@ export interface Selection extends RecordSelection {
   readonly after?: SortPosition;
 }
 
-export interface Conditions {
-  readonly sql: readonly string[];
-  readonly parameters: readonly unknown[];
+export interface SqlText {
+  readonly sql: string;
+  readonly parameters: unknown[];
 }
 
-/** @throws {Error} for a property that clients do not see */
-export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }: RecordSelection): Conditions {
-  const sql: string[] = [];
-  const parameters: unknown[] = [];
+export const sqlText = (sql: string, ...parameters: unknown[]): SqlText => ({ sql, parameters });
+
+/** The conditions of a selection. @throws {Error} for a property that clients do not see */
+export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }: RecordSelection): SqlText[] {
+  const conditions: SqlText[] = [];
   for (const [property, values] of Object.entries(filters)) {
     if (values === undefined) continue;
     const column = table.column(property);
-    const given = values.filter((value) => value !== null);
+    const given = values.filter((value) => value !== null).map((value) => table.parameterOf(column, value));
     // PostgreSQL accepts no empty list.
     const isOneOf = `${column.name} IN (${placeholders(given) || 'NULL'})`;
-    sql.push(given.length < values.length ? `(${isOneOf} OR ${column.name} IS NULL)` : isOneOf);
-    parameters.push(...given.map((value) => table.parameterOf(column, value)));
+    const hasNull = given.length < values.length;
+    conditions.push(sqlText(hasNull ? `(${isOneOf} OR ${column.name} IS NULL)` : isOneOf, ...given));
   }
   for (const [property, range] of Object.entries(ranges)) {
     const column = table.column(property);
     for (const [end, comparison] of ENDS) {
       const value = range[end];
       if (value === undefined) continue;
-      sql.push(`${column.name} ${comparison} ${column.placeholder}`);
       // A decimal that is compared must not be rounded to the scale of the column.
-      parameters.push(column.kind === 'decimal' ? value : table.parameterOf(column, value));
+      const parameter = column.kind === 'decimal' ? value : table.parameterOf(column, value);
+      conditions.push(sqlText(`${column.name} ${comparison} ${column.placeholder}`, parameter));
     }
   }
-  return { sql, parameters };
+  return conditions;
 }
-
-export const joinConditions = (parts: readonly Conditions[]): Conditions => ({
-  sql: parts.flatMap(({ sql }) => sql),
-  parameters: parts.flatMap(({ parameters }) => parameters),
-});
 
 const ENDS = [
   ['from', '>='],
   ['to', '<='],
 ] as const;
 
+/** The WHERE clause of rows that meet all conditions; empty without a condition. */
+export function where(conditions: readonly SqlText[]): SqlText {
+  const sql = conditions.map((condition) => condition.sql).join(' AND ');
+  return sqlText(sql && ` WHERE ${sql}`, ...conditions.flatMap(({ parameters }) => parameters));
+}
+
 /** A record with its version; `epoch` is `null` when the resource has no `storage` row. */
 type VersionedRow = Values & { readonly epoch: string | null; readonly revision: number };
 
-/** The records of a table that have certain values, in SQL; without values, all records. */
-export class RecordScope implements Conditions {
-  readonly sql: readonly string[];
-  readonly parameters: readonly unknown[];
-  /** The conditions that an index in the order of ids serves, and all other conditions. */
-  readonly indexed: Conditions;
-  readonly others: Conditions;
+/** The records of a table that have certain values; without values, all records. */
+export class RecordScope {
+  readonly conditions: readonly SqlText[];
+  /** The condition that an index in the order of ids serves, if there is one, and all other conditions. */
+  readonly indexed: readonly SqlText[];
+  readonly others: readonly SqlText[];
   /** Names the scope, for the cache of lists; absent for all records. */
   readonly key?: string;
   /** Selects one record. Parameters: resource, id, then those of the scope. */
@@ -93,20 +94,16 @@ export class RecordScope implements Conditions {
     readonly table: ResourceTable,
     private readonly values: readonly Values[] = [],
   ) {
-    const wanted = values.flatMap(Object.entries).map(([property, value]) => {
+    const wanted = values.flatMap(Object.entries);
+    this.conditions = wanted.map(([property, value]) => {
       if (value === undefined) throw new Error(`where() needs a value for ${property}, or null for a missing one`);
       const column = table.column(property);
-      if (value === null) return { isIndexed: false, sql: [`${column.name} IS NULL`], parameters: [] };
-      return {
-        isIndexed: table.isIndexed(property),
-        sql: [`${column.name} = ${column.placeholder}`],
-        parameters: [table.parameterOf(column, value)],
-      };
+      if (value === null) return sqlText(`${column.name} IS NULL`);
+      return sqlText(`${column.name} = ${column.placeholder}`, table.parameterOf(column, value));
     });
-    ({ sql: this.sql, parameters: this.parameters } = joinConditions(wanted));
-    const first = wanted.find(({ isIndexed }) => isIndexed);
-    this.indexed = joinConditions(first === undefined ? [] : [first]);
-    this.others = joinConditions(wanted.filter((one) => one !== first));
+    const first = wanted.findIndex(([property, value]) => value !== null && table.isIndexed(property));
+    this.indexed = this.conditions.filter((_, index) => index === first);
+    this.others = this.conditions.filter((_, index) => index !== first);
     if (wanted.length > 0) this.key = JSON.stringify(values);
     this.findById = this.findStatement('id = ?');
   }
@@ -116,7 +113,7 @@ export class RecordScope implements Conditions {
   }
 
   findStatement(condition: string): string {
-    return `${this.table.select} WHERE ${[condition, ...this.sql].join(' AND ')}`;
+    return this.table.select + where([sqlText(condition), ...this.conditions]).sql;
   }
 
   /**
@@ -129,7 +126,8 @@ export class RecordScope implements Conditions {
     statement: string,
     parameter: Id | Id[],
   ): Promise<StoredRecord<Entity>[]> {
-    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...this.parameters]);
+    const { parameters } = where(this.conditions);
+    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...parameters]);
     return rows.map(({ epoch, revision, ...row }) => ({
       record: this.table.fromRow(row) as unknown as PublicRecord<Entity>,
       version: storage.versionOf({ epoch, revision }),
