@@ -5,10 +5,10 @@ import { commitPreventedBy, preventCommit, type Sql } from '../../database/engin
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { type Actor, type ActorsByRevision, currentActor, runAudited } from '../audit/actor.js';
 import type {
-  NewRecord,
-  Change,
-  PublicRecord,
   AnyResourceEntity,
+  Change,
+  NewRecord,
+  PublicRecord,
   StoredRecord,
   WriteCheck,
 } from '../resource-entity.js';
@@ -71,8 +71,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
    * Lets no other transaction write the resource until this one ends. Call it after every `find` and before the first
    * write. On SQLite all writes wait for each other anyway.
    */
-  async lock(): Promise<void> {
-    await this.lockUsage();
+  lock(): Promise<LockedUsage> {
+    return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
   /** @throws {StorageFullError} */
@@ -96,7 +96,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   ): Promise<void> {
     return this.inTurn(async () => {
       await this.lockParents(records);
-      const usage = await this.lockUsage();
+      const usage = await this.lock();
       if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
       const earlier = commitPreventedBy(this.transaction);
       await this.transaction.query('SAVEPOINT many', []);
@@ -131,7 +131,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const values = this.changed(current.record, given);
       if (values === undefined) return current;
       await this.lockParents([values], current.record);
-      const { epoch, revision } = await this.lockUsage();
+      const { epoch, revision } = await this.lock();
       const version = { epoch, revision: revision + 1 };
       await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
       const record = values as PublicRecord<Entity>;
@@ -159,7 +159,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
   async advanceIds(lastGivenId: number): Promise<void> {
     // The lock of the `storage` row stops other inserts.
-    await this.lockUsage();
+    await this.lock();
     await this.table.engine.advanceIdSequence(this.transaction, this.table.name, lastGivenId);
   }
 
@@ -181,7 +181,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   private async createFitting(creations: readonly Creation<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
     await this.lockParents(creations.map(({ values }) => values));
-    const usage = await this.lockUsage();
+    const usage = await this.lock();
     const stored = await this.insert(creations.slice(0, Math.max(usage.free, 0)), usage);
     return creations.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
@@ -196,23 +196,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
-    const { rule } = this;
+    const { rule, transaction } = this;
     if (rule === undefined || changes.length === 0) return;
-    const transaction = this.ruleTransaction();
-    try {
-      if ('checkAll' in rule) return await rule.checkAll(changes, transaction);
-      for (const change of changes) await rule.check(change, transaction);
-    } catch (error) {
-      preventCommit(this.transaction, error as Error);
-      throw error;
-    }
-  }
-
-  private ruleTransaction(): RuleTransaction {
-    const sql = this.transaction;
     const lockAll = <Row>(table: string, ids: readonly Id[]): Promise<Row[]> =>
       this.selectLocked<Row>('*', table, ids, 'forUpdate');
-    return { ...sql, lock: async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0], lockAll };
+    const lock = async <Row>(table: string, id: Id) => (await lockAll<Row>(table, [id]))[0];
+    const ruleTransaction: RuleTransaction = { ...transaction, lock, lockAll };
+    try {
+      if ('checkAll' in rule) return await rule.checkAll(changes, ruleTransaction);
+      for (const change of changes) await rule.check(change, ruleTransaction);
+    } catch (error) {
+      preventCommit(transaction, error as Error);
+      throw error;
+    }
   }
 
   /**
@@ -244,10 +240,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       rows.push(...(await this.transaction.query<Row[]>(select + engine.dialect[lock](name), part)));
     }
     return rows;
-  }
-
-  private lockUsage(): Promise<LockedUsage> {
-    return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
   /** The record with the values that differ; `undefined` when there are none. */
