@@ -6,8 +6,6 @@ import type { JsonPage } from '../store/resource-snapshot.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-const OPENING = '['.charCodeAt(0);
-
 const CLOSING = Buffer.from(']');
 
 export function wholeArray(chunks: readonly Buffer[]): Buffer {
@@ -16,7 +14,7 @@ export function wholeArray(chunks: readonly Buffer[]): Buffer {
 
 /** Sets the first byte to `[` in place: a copy would double the memory of a list. */
 function withOpeningBracket(bytes: Buffer): Buffer {
-  bytes[0] = OPENING;
+  bytes.write('[');
   return bytes;
 }
 

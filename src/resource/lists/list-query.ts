@@ -194,27 +194,20 @@ export function RangeFilter(type: ValueType, description: string, limits: RangeL
   // Decimals and dates stay strings, as do invalid values.
   const validate = (value: unknown): boolean =>
     typeof value === 'string' ? parse(value) !== undefined : typeof value === 'number' || value instanceof Date;
-  return applyDecorators(
-    ListBound(type),
-    ApiPropertyOptional({ ...schema, description }),
-    IsOptionalNotNull(),
-    Parsed(parse),
-    ValidateBy({
-      name: 'isRangeBound',
-      validator: { validate, defaultMessage: () => `must be given once, as ${text}` },
-    }),
-  );
-}
-
-/** @throws {Error} for a property whose name ends neither in `From` nor in `To` */
-function ListBound(type: ValueType): PropertyDecorator {
+  const validator = { validate, defaultMessage: () => `must be given once, as ${text}` };
   return (target, name) => {
     const parameter = String(name);
     const [, property, end] = /^(.+)(From|To)$/.exec(parameter) ?? [];
     if (property === undefined) {
       throw new Error(`@RangeFilter is for properties such as quantityFrom and quantityTo, not for ${parameter}`);
     }
-    ListPart({ bound: { parameter, property, end: end === 'From' ? 'from' : 'to', type } })(target, name);
+    applyDecorators(
+      ListPart({ bound: { parameter, property, end: end === 'From' ? 'from' : 'to', type } }),
+      ApiPropertyOptional({ ...schema, description }),
+      IsOptionalNotNull(),
+      Parsed(parse),
+      ValidateBy({ name: 'isRangeBound', validator }),
+    )(target, name);
   };
 }
 
