@@ -9,20 +9,13 @@ import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
 
-/** An error status of an operation, and its bodies by name. */
-export interface DescribedError {
-  readonly status: number;
-  readonly description: string;
-  readonly examples: Readonly<Record<string, ErrorBody>>;
-  readonly headers: readonly HeaderName[];
-}
+export type DescribedError = ReturnType<typeof described>;
 
-/** @param errors of one status as the service throws them, by their names in the document */
-export function described(
-  description: string,
-  errors: Readonly<Record<string, Error>>,
-  ...headers: HeaderName[]
-): DescribedError {
+/**
+ * An error status of an operation, and its bodies by name.
+ * @param errors of one status as the service throws them, by their names in the document
+ */
+export function described(description: string, errors: Readonly<Record<string, Error>>, ...headers: HeaderName[]) {
   const examples: Record<string, ErrorBody> = {};
   for (const [name, error] of Object.entries(errors)) examples[name] = errorResponse(error, REQUEST_ID_EXAMPLE).body;
   return { status: Object.values(examples)[0]!.statusCode, description, examples, headers };

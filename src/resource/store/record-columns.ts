@@ -3,23 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type Dialect, engineOf } from '../../database/engine.js';
 import { MOST_DIGITS, type ValueType } from '../value-parsers.js';
 
-export interface RecordColumn {
-  readonly property: string;
-  readonly name: string;
-  readonly json: JsonExpression;
-  readonly kind: ColumnKind;
-  /** TypeORM's description, with which its driver converts values. */
-  readonly metadata: ColumnMetadata;
-  /** The value of a new record without the property. */
-  readonly initial: () => unknown;
-  readonly placeholder: string;
-  /**
-   * SQL expression for the value in a cursor, and the parameter that converts it back. It is exact: on SQLite,
-   * arithmetic makes decimals with more digits than their scale.
-   */
-  readonly cursorValue: string;
-  readonly cursorPlaceholder: string;
-}
+export type RecordColumn = ReturnType<typeof recordColumn>;
 
 type ColumnKind = ValueType | 'string' | 'uuid' | 'boolean' | 'json';
 
@@ -68,12 +52,7 @@ export function recordColumns(dataSource: DataSource, entity: EntityMetadata, ro
   return [id, ...others].map((column) => recordColumn(dataSource, entity, column, row));
 }
 
-function recordColumn(
-  dataSource: DataSource,
-  entity: EntityMetadata,
-  metadata: ColumnMetadata,
-  row?: string,
-): RecordColumn {
+function recordColumn(dataSource: DataSource, entity: EntityMetadata, metadata: ColumnMetadata, row?: string) {
   const { driver } = dataSource;
   const { dialect } = engineOf(dataSource);
   const { propertyName: property, isNullable } = metadata;
@@ -88,10 +67,16 @@ function recordColumn(
     property,
     name,
     kind,
+    /** TypeORM's description, with which its driver converts values. */
     metadata,
     placeholder,
     json: isNullable ? nullableJson(name, json) : json,
+    /** The value of a new record without the property. */
     initial: initialOf(entity, metadata, kind, scale),
+    /**
+     * SQL expression for the value in a cursor, and the parameter that converts it back. It is exact: on SQLite,
+     * arithmetic makes decimals with more digits than their scale.
+     */
     cursorValue: exact ?? (json.isQuoted ? json.expression : name),
     cursorPlaceholder: kind === 'date-time' ? dialect.dateOfExact('?') : placeholder,
   };

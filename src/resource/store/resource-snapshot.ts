@@ -15,12 +15,8 @@ export interface JsonPage {
   readonly last: SortPosition;
 }
 
-interface PageRow {
-  /** `null` when there are no records. */
-  readonly records: Buffer | string | null;
-  readonly count: number;
-  readonly last: Id;
-}
+/** `records` is `null` when there are none. */
+type PageRow = { readonly records: Buffer | string | null; readonly count: number; readonly last: Id };
 
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   private readonly table = this.scope.table;

@@ -32,12 +32,9 @@ export interface Selection extends RecordSelection {
   readonly after?: SortPosition;
 }
 
-export interface SqlText {
-  readonly sql: string;
-  readonly parameters: unknown[];
-}
+export type SqlText = ReturnType<typeof sqlText>;
 
-export const sqlText = (sql: string, ...parameters: unknown[]): SqlText => ({ sql, parameters });
+export const sqlText = (sql: string, ...parameters: unknown[]) => ({ sql, parameters });
 
 /** The conditions of a selection. @throws {Error} for a property that clients do not see */
 export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }: RecordSelection): SqlText[] {
