@@ -20,9 +20,7 @@ interface Response {
   content?: Record<string, { examples?: Record<string, object> }>;
 }
 
-interface Node {
-  [key: string]: unknown;
-}
+type Node = Record<string, unknown>;
 
 /** Extension of an enum in a list parameter with the name of its schema, until `completeDocument` replaces it. */
 export const ENUM_NAME = 'x-enum-name';

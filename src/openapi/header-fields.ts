@@ -21,19 +21,16 @@ const count = (description: string, example: number) => ({
   example,
 });
 
-const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
-const ETAG_PATTERN = '^"[^"]+"$';
-
 /** All response header fields, as components of the document. @param resource for the paths in examples */
 export const headerComponents = (resource: string) => ({
-  'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
+  'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, '^[A-Za-z0-9._-]{1,128}$'),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
   'Cache-Control': text('Private, and to be revalidated with the ETag before each use', 'private, no-cache'),
   'Public-Cache-Control': text('To be revalidated with the ETag before each use', 'public, no-cache'),
   Vary: text('Each bearer of a token has responses of its own', 'Authorization'),
   'Error-Cache-Control': text('Errors are not kept', 'no-store'),
   'Error-Vary': optional('Absent while no token has been accepted', 'Authorization'),
-  ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
+  ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', '^"[^"]+"$'),
   Location: text('The new record', `/${resource}/1`),
   'Idempotency-Replayed': optional('The response to an earlier request with this Idempotency-Key', 'true', '^true$'),
   Link: optional(

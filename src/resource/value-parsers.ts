@@ -37,17 +37,9 @@ const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Parses a value from its text, in a body or a query; `undefined` if it is invalid. */
 export const PARSERS: Readonly<Record<ValueType, (text: string) => number | string | Date | undefined>> = {
-  integer: (text) => {
-    if (!/^(?:0|-?[1-9][0-9]{0,15})$/.test(text)) return undefined;
-    const number = Number(text);
-    return Number.isSafeInteger(number) ? number : undefined;
-  },
+  integer: (text) => numberOf(text, /^(?:0|-?[1-9][0-9]{0,15})$/, Number.isSafeInteger),
   /** A number without exponent, leading zeros or -0. */
-  number: (text) => {
-    if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
-    const number = Number(text);
-    return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
-  },
+  number: (text) => numberOf(text, /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/, Number.isFinite),
   decimal: (text) => (DECIMAL.test(text) ? text : undefined),
   date: (text) => (DATE.test(text) && isDate(text) ? text : undefined),
   'date-time': (text) => {
@@ -56,6 +48,11 @@ export const PARSERS: Readonly<Record<ValueType, (text: string) => number | stri
     return moment >= FIRST_MOMENT && moment <= LAST_MOMENT ? new Date(moment) : undefined;
   },
 };
+
+function numberOf(text: string, pattern: RegExp, isAllowed: (number: number) => boolean): number | undefined {
+  const number = pattern.test(text) ? Number(text) : NaN;
+  return isAllowed(number) && !Object.is(number, -0) ? number : undefined;
+}
 
 /** Tells whether the day exists in its month: `Date.parse` turns 30 February into 2 March. */
 function isDate(text: string): boolean {
