@@ -40,10 +40,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   });
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
-  /**
-   * @param repository of an entity whose table has the resource's plural name
-   * @throws {Error} for an entity of another table, or with an unsupported column or key
-   */
+  /** @throws {Error} for an entity whose table is named otherwise, or that has an unsupported column or key */
   constructor(
     readonly name: ResourceName,
     private readonly repository: Repository<Entity>,

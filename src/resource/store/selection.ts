@@ -113,10 +113,7 @@ export class RecordScope {
     return this.table.select + where([sqlText(condition), ...this.conditions]).sql;
   }
 
-  /**
-   * @param statement from `findStatement`
-   * @param parameter of its condition
-   */
+  /** Runs a statement of `findStatement` with the parameter of its condition. */
   async find<Entity extends AnyResourceEntity>(
     source: Sql,
     storage: UsageCounter,

@@ -50,10 +50,7 @@ export async function prepareStorage(
   });
 }
 
-/**
- * @returns whether the resource has a `storage` row
- * @throws {Error} for a capacity that is no whole number
- */
+/** Returns whether the resource has a `storage` row. @throws {Error} for a capacity that is no whole number */
 export async function storeCapacity(
   dataSource: DataSource,
   { resource, capacity }: Omit<PreparedResource, 'audited'>,

@@ -1,10 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { keepTriggers } from './storage-row.js';
 
-/**
- * Count, capacity and revision of one resource. The triggers of the resource's table update the row in the transaction
- * of each write.
- */
+/** Count, capacity and revision of a resource. The triggers of its table update them in the same transaction. */
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
 export class StorageRow {

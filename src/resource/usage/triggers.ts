@@ -152,10 +152,7 @@ END`;
   return next === undefined ? [...create, renumber] : create;
 }
 
-/**
- * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the
- * `storage` row last.
- */
+/** One call for each statement, after all its rows are locked: as in the service, the `storage` row is locked last. */
 function postgresTriggers(table: string, { next }: IdKind): string[] {
   const row = `WHERE resource = '${table}'`;
   const sequence = `pg_get_serial_sequence('"${table}"', 'id')::regclass`;
