@@ -11,12 +11,6 @@ import { recordCount, type ReportedResource, ReportedResources } from '../manage
 
 const MOST_BACKUPS = 10;
 
-interface Backups {
-  /** Newest first, with the UTC time in RFC 3339 and the size in bytes. */
-  readonly files: readonly { readonly name: string; readonly time: string; readonly size: number }[];
-  readonly problem?: string;
-}
-
 /** The data of the page at `/admin`. These routes are not part of the published interface. */
 @Controller('admin')
 @Scopes('admin:read')
@@ -25,7 +19,7 @@ export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
   makeDocument!: () => OpenAPIObject;
   /** Absent without `BACKUP_DIR`. */
-  private readonly backups?: () => Promise<Backups>;
+  private readonly backups?: () => ReturnType<typeof readBackups>;
 
   constructor(
     config: Config,
@@ -34,7 +28,7 @@ export class AdminController {
     private readonly dataSource: DataSource,
   ) {
     const { backupFolder } = config.database;
-    const silent: Backups = { files: [], problem: 'BACKUP_DIR does not respond' };
+    const silent = { files: [], problem: 'BACKUP_DIR does not respond' };
     if (backupFolder !== undefined) this.backups = sharedReading(() => readBackups(backupFolder), silent);
   }
 
@@ -62,7 +56,8 @@ export class AdminController {
   }
 }
 
-async function readBackups(folder: string): Promise<Backups> {
+/** The newest backups first, with the UTC time in RFC 3339 and the size in bytes, or a problem of the folder. */
+async function readBackups(folder: string) {
   try {
     const newest = await newestBackups(folder, MOST_BACKUPS);
     return { files: newest.map(({ name, time, size }) => ({ name, time: new Date(time).toISOString(), size })) };
