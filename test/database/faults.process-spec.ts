@@ -4,6 +4,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -154,6 +155,33 @@ describe('a database file that is taken away while the service runs', () => {
     errors.mockRestore();
     using database = openDatabase(kept, { readonly: true });
     expect(database.prepare('SELECT wish FROM cookies').pluck().all()).toContain(COOKIE.wish);
+  });
+
+  it.each([
+    ['with', 503],
+    ['without', undefined],
+  ])('is not damaged by the WAL of the file that it replaces, %s a POST in between', async (_with, status) => {
+    const other = await started();
+    await (await Client.of(other)).post({ ...COOKIE, wish: 'in the new file' });
+    await other.stop();
+    const replacement = join(folder, 'replacement.sqlite');
+    renameSync(file, replacement);
+
+    const service = await started();
+    const client = await Client.of(service);
+    for (let count = 0; count < 5; count++) await client.post({ ...COOKIE, wish: 'in the old file' });
+    linkSync(file, join(folder, 'old.sqlite'));
+    renameSync(replacement, file);
+    if (status !== undefined) expect((await client.post(COOKIE)).status).toBe(status);
+    await service.stop();
+
+    const { body } = await (await Client.of(await started())).get('/cookies');
+    expect(body).toEqual([{ id: 1, ...COOKIE, wish: 'in the new file' }]);
+    const aside = readdirSync(folder).filter((name) => name.startsWith('cookies.sqlite-wal-of-replaced-file-'));
+    expect(aside).toHaveLength(1);
+    renameSync(join(folder, aside[0]!), join(folder, 'old.sqlite-wal'));
+    using old = openDatabase(join(folder, 'old.sqlite'));
+    expect(old.prepare("SELECT count(*) FROM cookies WHERE wish = 'in the old file'").pluck().get()).toBe(5);
   });
 
   it('POST and GET are 503 when its WAL is truncated, and nothing is written behind the lost frames', async () => {

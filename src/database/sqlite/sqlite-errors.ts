@@ -63,6 +63,7 @@ export function startError(path: string, error: unknown): DatabaseStartError {
   const code = sqliteCode(error);
   const reasons: [RegExp, string][] = [
     [/^SQLITE_(BUSY|LOCKED)/, 'is locked by another process; stop that process, or raise DATABASE_BUSY_TIMEOUT'],
+    [/^SQLITE_READONLY_DBMOVED/, 'was replaced or removed while it was opened, perhaps by a restore; start again'],
     [/^SQLITE_READONLY/, 'is read-only; give the user of the service the right to write the file and its folder'],
     [/^SQLITE_NOTADB/, 'is not a SQLite database; name another file, or restore this one from a backup'],
     [/^SQLITE_CORRUPT/, 'is corrupt; restore it from a backup'],
@@ -74,7 +75,7 @@ export function startError(path: string, error: unknown): DatabaseStartError {
     [/^SQLITE_IOERR/, `cannot be written (${code}); check that its volume has space and works`],
   ];
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
-  const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(code);
+  const isDenied = /^SQLITE_(READONLY(?!_DBMOVED)|CANTOPEN)/.test(code);
   const owners = isDenied ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
   return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, { cause: error });
 }

@@ -1,9 +1,22 @@
-import { closeSync, fstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** Milliseconds for which the size of the WAL is cached. */
 export const SIZE_AGE = 100;
+
+const logger = new Logger('Database');
 
 // Bytes; https://sqlite.org/walformat.html, section 2.
 export const WAL_HEADER = 32;
@@ -52,7 +65,9 @@ export class DatabaseFile {
   check(): void {
     this.assertNotMoved();
     const moved = [this.database, this.wal, this.walIndex].find((file) => !isWhereItWas(file));
-    if (moved !== undefined) this.lose(`${moved.path} was removed or replaced`);
+    if (moved === undefined) return;
+    this.setWalAside();
+    this.lose(`${moved.path} was removed or replaced`);
   }
 
   /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says */
@@ -80,6 +95,7 @@ export class DatabaseFile {
 
   /** Call it after the connections of the data source have been closed. */
   close(): void {
+    this.setWalAside();
     closeSync(this.wal.descriptor);
     for (const { inode, descriptor } of [this.walIndex, this.database]) {
       if (--sharedDescriptors.get(inode)!.users > 0) continue;
@@ -88,10 +104,21 @@ export class DatabaseFile {
     }
   }
 
+  /** Renames the WAL if another file has replaced the database: the next start would write the WAL into that file. */
+  private setWalAside(): void {
+    const inode = inodeOf(statSync(this.path, { throwIfNoEntry: false }));
+    if (inode === undefined || inode === this.database.inode || !isWhereItWas(this.wal)) return;
+    const aside = `${this.wal.path}-of-replaced-file-${Date.now()}`;
+    renameSync(this.wal.path, aside);
+    // SQLite makes the index from the WAL.
+    rmSync(this.walIndex.path, { force: true });
+    logger.error(`Another file has replaced ${this.path}. The last changes of the old file are in ${aside}`);
+  }
+
   private lose(what: string): never {
     const message = `${what} while the service ran; restart the service`;
     this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
-    new Logger('Database').error(message);
+    logger.error(message);
     throw this.lost;
   }
 
