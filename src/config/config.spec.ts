@@ -105,6 +105,7 @@ describe('the configuration', () => {
     ['TRUST_PROXY', { TRUST_PROXY: '0.0.0.0/0' }],
     ['JWT_ISSUER', { ...issued, JWT_SECRET: SECRET, JWT_ISSUER: ' ' }],
     ['JWT_AUDIENCE', { ...issued, JWT_AUDIENCE: 'cookies ' }],
+    ['BACKUP_DIR', { JWT_SECRET: SECRET, BACKUP_DIR: ' ' }],
     ['JWT_ISSUERS', { JWT_ISSUERS: JSON.stringify([{ issuer: issued.JWT_ISSUER, audience: 'cookies ' }]) }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector' }],

@@ -93,7 +93,7 @@ export const PLATFORM_SETTINGS = {
       about: 'run pending migrations at start; `false` leaves them to `npm run migration:run`',
       default: 'true',
     }),
-    backupFolder: setting('BACKUP_DIR', String, {
+    backupFolder: setting('BACKUP_DIR', parse.text, {
       about: 'SQLite: folder of the backups that `cli backup --to` makes, for metrics and `cli doctor`; unset: neither',
       example: '/backups',
     }),

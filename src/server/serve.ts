@@ -15,12 +15,17 @@ try {
   setFlagsFromString('--semi-space-growth-factor=2');
   await start(config);
 } catch (error) {
-  if ((error as NodeJS.ErrnoException).code === 'EMFILE') {
-    // The module that explains errors could not be loaded either.
-    console.error('The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.');
-    process.exit(1);
-  }
-  const { explainStartError } = await import('./start-error.js');
-  console.error(explainStartError(error));
+  console.error(await explanation(error));
   process.exit(1);
+}
+
+async function explanation(error: unknown): Promise<unknown> {
+  try {
+    return (await import('./start-error.js')).explainStartError(error);
+  } catch (failure) {
+    // With too few descriptors, Node may also report that a package does not exist.
+    const isTooFew = [error, failure].some((each) => (each as NodeJS.ErrnoException).code === 'EMFILE');
+    if (!isTooFew) return error;
+    return 'The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.';
+  }
 }

@@ -92,6 +92,14 @@ describe('a start that fails, and doctor', () => {
     );
   });
 
+  // Node 20 reads many files at the same time, and newer versions one after the other.
+  (process.version.startsWith('v20.') ? it : it.skip)('name the limit of open files if it is too low', () => {
+    const start = ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, resolve('dist/src/main.js')];
+    const { status, stderr } = spawnSync('sh', start, { env: environmentIn(folder), encoding: 'utf8' });
+    const message = 'The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.\n';
+    expect({ status, stderr }).toEqual({ status: 1, stderr: message });
+  });
+
   it('end where no folder can be made, such as in /proc', async () => {
     const environment = { DATABASE_URL: 'sqlite:/proc/missing/cookies.sqlite' };
     expect(await failedStart(environment)).toContain("mkdir '/proc/missing'");
