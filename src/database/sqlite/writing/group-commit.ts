@@ -41,9 +41,7 @@ const UNKNOWN = 'The COMMIT failed, but the file may contain it';
  *     BEGIN IMMEDIATE
  *       ...A's statements...                                    A asks to commit, and gets no response yet
  *       SAVEPOINT job;  ...B's statements...; ROLLBACK TO job   B fails, perhaps because of A's rows; no response yet
- *       ...C's only statement...                                needs no savepoint: SQLite undoes it as a whole
- *     COMMIT                                                    A and C succeed, B gets its error; or all fail with
- *                                                               the commit
+ *     COMMIT                                                    A succeeds, B gets its error; or both fail with the commit
  *
  * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Only the running job may
  * call the methods, or the writer between two jobs.
@@ -75,8 +73,7 @@ export class GroupCommit {
 
   /** Whether the open batch takes no further job. */
   get isOver(): boolean {
-    if (this.batch === undefined) return false;
-    const { began, size, reclaimingOnly } = this.batch;
+    const { began, size, reclaimingOnly } = this.batch!;
     if (reclaimingOnly || size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return true;
     return !this.mayShare();
   }

@@ -11,13 +11,6 @@ import { isFull, translated } from '../sqlite-errors.js';
 const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
-/** A single statement needs no savepoint: SQLite undoes it as a whole. The time-out is in milliseconds. */
-interface WriteTransactionOptions {
-  readonly reclaimsSpace: boolean;
-  readonly isSingle: boolean;
-  readonly timeout: number;
-}
-
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction {
   /** The error for further statements, after the end. */
@@ -25,24 +18,25 @@ export class WriteTransaction {
   /** The result of `rollback`. */
   private settled = Promise.resolve();
   private deferredForeignKeys = false;
+  /** The first job of a batch needs no savepoint. */
   private readonly isFirst: boolean;
-  private readonly hasSavepoint: boolean;
   private readonly timer: NodeJS.Timeout;
 
   /**
+   * @param timeout in milliseconds
    * @param endSlot called once, when other jobs may use the connection
    * @throws SqliteError
    */
   constructor(
     private readonly group: GroupCommit,
     private readonly connection: SqliteConnection,
-    private readonly options: WriteTransactionOptions,
+    private readonly reclaimsSpace: boolean,
+    private readonly timeout: number,
     private readonly endSlot: () => void,
   ) {
     this.isFirst = group.isFirst;
-    this.hasSavepoint = !this.isFirst && !options.isSingle;
-    if (this.hasSavepoint) connection.run('SAVEPOINT job');
-    this.timer = setTimeout(() => this.expire(), options.timeout);
+    if (!this.isFirst) connection.run('SAVEPOINT job');
+    this.timer = setTimeout(() => this.expire(), timeout);
   }
 
   /** @throws SqliteError, or the error that ended the transaction early */
@@ -65,11 +59,11 @@ export class WriteTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    if (this.hasSavepoint) this.connection.run('RELEASE job');
+    if (!this.isFirst) this.connection.run('RELEASE job');
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', async (span) => {
-      const committed = this.group.committed(this.options.reclaimsSpace);
+      const committed = this.group.committed(this.reclaimsSpace);
       this.endSlot();
       const transactions = await committed;
       span?.setAttribute('commit.transactions', transactions);
@@ -87,21 +81,20 @@ export class WriteTransaction {
 
   /** Also logs the time-out, because a caller that has forgotten the transaction never gets its error. */
   private expire(): void {
-    const message = `The transaction took longer than ${this.options.timeout} ms and was rolled back`;
-    const reason = new DatabaseUnavailableError(message);
+    const message = `The transaction took longer than ${this.timeout} ms and was rolled back`;
     new Logger('Database').warn(message);
-    this.undo(reason);
+    this.undo(new DatabaseUnavailableError(message));
   }
 
   private undo(reason: Error, failure?: unknown): void {
     this.over = reason;
     clearTimeout(this.timer);
     if (this.isFirst) this.group.failAll(reason);
-    else if (this.hasSavepoint) this.undoSavepoint();
+    else this.undoSavepoint();
     this.settled = this.group.readsCommitted();
     // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
-    if (failure !== undefined) this.group.afterFailure(failure, this.options.reclaimsSpace);
+    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
     this.endSlot();
   }
 

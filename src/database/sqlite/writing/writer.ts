@@ -59,20 +59,15 @@ export class Writer {
   run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
     const work = (transaction: WriteTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
-    return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
+    return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace));
   }
 
   /**
    * Runs `work` in a transaction. Resolves when it is on disk.
-   * @param isSingle whether `work` runs one statement
    * @throws the errors of `begin` and `work`, or that of the commit
    */
-  async transaction<T>(
-    work: (transaction: WriteTransaction) => T | Promise<T>,
-    reclaimsSpace: boolean,
-    isSingle = false,
-  ): Promise<T> {
-    const transaction = await this.begin(reclaimsSpace, isSingle);
+  async transaction<T>(work: (transaction: WriteTransaction) => T | Promise<T>, reclaimsSpace: boolean): Promise<T> {
+    const transaction = await this.begin(reclaimsSpace);
     try {
       const result = await work(transaction);
       await transaction.commit();
@@ -87,11 +82,11 @@ export class Writer {
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
-  begin(reclaimsSpace: boolean, isSingle = false): Promise<WriteTransaction> {
+  begin(reclaimsSpace: boolean): Promise<WriteTransaction> {
     return new Promise((resolve, reject) => {
       const { group, connection, endSlot } = this;
-      const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
-      const run = (): void => resolve(new WriteTransaction(group, connection, options, endSlot));
+      const timeout = this.limits.transactionTimeout;
+      const run = (): void => resolve(new WriteTransaction(group, connection, reclaimsSpace, timeout, endSlot));
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }
