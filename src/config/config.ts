@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { brokenRules, type PlatformValues } from './rules.js';
-import { type Environment, parseSetting, withMessage, type Setting, settingsIn, valuesIn } from './setting.js';
+import { parseSetting, withMessage, type Setting, settingsIn, valuesIn } from './setting.js';
 
-export type { Environment };
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Every setting of the service, validated. Times are in milliseconds. */
 // A class cannot declare the fields of a mapped type. It can extend `Object` with a type that has these fields.
@@ -85,7 +85,6 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads and validates the whole configuration.
  * @throws {ConfigError} naming every wrong variable
  * @throws {Error} for two settings of one name
  */

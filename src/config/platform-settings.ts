@@ -5,7 +5,7 @@ import { certificateFile, privateKeyFile } from './tls-files.js';
 import { hmacSecret } from './hmac-secret.js';
 import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const limit = (name: string, requests: string) =>
   setting(name, parse.integer(1, 1_000_000_000), {

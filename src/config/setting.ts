@@ -1,5 +1,3 @@
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Parses the text of one environment variable. It throws an `Error` with the problem. */
 export type Parse<T> = (text: string) => T;
 

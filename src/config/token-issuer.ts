@@ -9,7 +9,7 @@ export interface PublicKey {
 }
 
 /** An identity provider in `JWT_ISSUERS`. */
-export interface TokenIssuer {
+interface TokenIssuer {
   readonly issuer: string;
   readonly audience: string;
   readonly scopeClaim: string[][];
@@ -86,8 +86,12 @@ function tokenIssuer(item: unknown): TokenIssuer {
   }
   // Without an address of keys, the issuer is the address of the discovery document.
   const address = providerUrl(jwksUri ?? issuer);
-  const jwks = jwksUri === undefined ? {} : { jwksUri: address };
-  return { issuer: text(issuer), audience: text(audience), scopeClaim: claimPaths(scopeClaim), ...jwks };
+  return {
+    issuer: text(issuer),
+    audience: text(audience),
+    scopeClaim: claimPaths(scopeClaim),
+    ...(jwksUri !== undefined && { jwksUri: address }),
+  };
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -1,10 +1,7 @@
 import { type EntityMetadata, QueryFailedError, type TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-interface Generated {
-  readonly isGenerated?: boolean;
-  readonly generationStrategy?: string;
-}
+type Generated = Partial<Pick<TableColumn, 'isGenerated' | 'generationStrategy'>>;
 
 /** Tells whether a column is a number that the database generates. */
 export const isAutoIncrement = ({ isGenerated, generationStrategy }: Generated): boolean =>

@@ -42,7 +42,7 @@ export interface Engine {
   };
   /** Milliseconds to wait for a lock, a connection or a slot. */
   readonly busyTimeout: number;
-  /** The connections of this process, for the metrics; empty before the start. */
+  /** The connections of this process, for the metrics. */
   readonly connections: readonly ConnectionUsage[];
   /** See the functions `committed`, `transaction` and `openSnapshot`. */
   readonly committed: Sql;
@@ -107,7 +107,6 @@ export function engineOf({ driver }: DataSource): Engine {
 /** Why transactions must not commit, by `query`, which copies of a transaction share. */
 const prevented = new WeakMap<Sql['query'], Error>();
 
-/** Why a transaction must not commit; `undefined` if it may. */
 export function commitPreventedBy(transaction: Sql): Error | undefined {
   return prevented.get(transaction.query);
 }

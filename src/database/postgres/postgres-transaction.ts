@@ -65,7 +65,6 @@ export class PostgresTransaction {
 
   /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not stored */
   async commit(): Promise<void> {
-    if (this.isOver) throw TRANSACTION_ENDED;
     this.isOver = true;
     this.failure = undefined;
     try {

@@ -77,7 +77,6 @@ export class SqliteConnection {
   }
 
   close(): void {
-    this.statements.clear();
     this.database.close();
   }
 
@@ -151,8 +150,7 @@ export function retryDelay(attempts: number): number {
 
 /**
  * Repeats `attempt` while the database file is locked. The event loop runs between attempts.
- * @param timeout in milliseconds
- * @throws {DatabaseUnavailableError} when the file is still locked after that
+ * @throws {DatabaseUnavailableError} when the file is still locked after `timeout` milliseconds
  */
 export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Promise<T> {
   const deadline = performance.now() + timeout;

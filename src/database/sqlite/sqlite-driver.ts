@@ -133,7 +133,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   get connections(): ConnectionUsage[] {
-    return this.writer === undefined ? [] : [this.writer.usage, this.snapshots.usage];
+    return [this.writer.usage, this.snapshots.usage];
   }
 
   override async disconnect(): Promise<void> {

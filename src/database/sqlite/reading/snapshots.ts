@@ -69,8 +69,6 @@ export class Snapshots {
 
   close(): void {
     for (const connection of this.open) connection.close();
-    this.open.clear();
-    this.idle.length = 0;
   }
 
   private connect(): SqliteConnection {
