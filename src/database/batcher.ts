@@ -41,10 +41,7 @@ export class Batcher<Item, Result> {
   /** Whether an item was requested since the last turn of the event loop. */
   private hasNewItem = false;
 
-  /**
-   * @param run returns a result for each item, in order. An `Error` rejects its item alone; an exception rejects all
-   * items.
-   */
+  /** @param run returns a result for each item, in order; an `Error` rejects its item, and an exception all items */
   constructor(
     private readonly run: RunBatch<Item, Result>,
     private readonly options: BatcherOptions,

@@ -13,8 +13,7 @@ const MIGRATION = /^[0-9]+-.*(?<!\.d)\.[jt]s$/;
 export type Class = new (...args: never[]) => object;
 
 /**
- * Makes the configured data source, not yet initialized, with every `*.entity` of `src/` and every migration of
- * `migrations/`.
+ * Makes the configured data source, not yet initialized, with every `*.entity` of `src/` and every migration.
  * @param entities additional entities, from modules outside `src/`
  */
 export async function createDataSource(config: Config, entities: readonly Class[] = []): Promise<DataSource> {
@@ -34,10 +33,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
   return new SqliteDataSource(database.url.path, database, options);
 }
 
-/**
- * Loads all classes and entity schemas that the modules in a folder export. TypeORM's own globs load with `require`;
- * jest cannot.
- */
+/** Loads all exported classes and entity schemas of a folder. TypeORM's own globs load with `require`; jest cannot. */
 async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
   const values: unknown[] = [];

@@ -8,10 +8,7 @@ import { LiveConfig } from './polling/live-config.js';
 import { PolledTables } from './polling/polled-tables.js';
 import { migrate, rejectNewerSchema, requireMigrated, unreadableEntities } from './schema/migrations.js';
 
-/**
- * Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module, and
- * `LiveConfig`, the configuration in force.
- */
+/** Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()`, and `LiveConfig`. */
 @Global()
 @Module({
   providers: [

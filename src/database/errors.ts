@@ -25,12 +25,11 @@ export class ConnectionLostError extends DatabaseUnavailableError {
 }
 
 /**
- * The response to a COMMIT was lost, for example; all changes of a group commit share the error. It is no
- * `DatabaseUnavailableError`, because a blind repetition could make the change twice. The response is 503; it has
- * `Retry-After` only if the request has an `Idempotency-Key`.
+ * A change may be stored or not, because the response to its COMMIT was lost, for example. It is no
+ * `DatabaseUnavailableError`: a blind repetition could make the change twice. The response is 503.
  */
 export class OutcomeUnknownError extends Error {
-  /** @param isRepeatable whether the request has an `Idempotency-Key` */
+  /** @param isRepeatable whether the request has an `Idempotency-Key`; then the response has `Retry-After` */
   constructor(
     message: string,
     cause?: unknown,

@@ -11,9 +11,8 @@ const FINISH_TIMEOUT = 1000;
 const FINISH_POLL = 20;
 
 /**
- * A destination of pino that writes lines together to a non-blocking descriptor, with bounded memory. It never throws,
- * and only {@link LogBuffer.finish} waits. Each write has whole lines, so that several processes can share a pipe. See
- * docs/adr/0053-non-blocking-log-buffer.md.
+ * A destination of pino that writes whole lines together to a non-blocking descriptor, with bounded memory. It never
+ * throws, and only {@link LogBuffer.finish} waits (docs/adr/0053-non-blocking-log-buffer.md).
  */
 export class LogBuffer {
   dropped = 0;

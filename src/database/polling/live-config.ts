@@ -13,10 +13,7 @@ export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
 /** Called with the configuration in force. If it rejects, it is called again after some seconds. */
 type Listener = (config: Config) => void | Promise<void>;
 
-/**
- * The configuration in force: the environment, overridden by the values of the table `live_settings`, which `cli set`
- * writes. They apply in all workers and replicas, and after a restart, until they are unset.
- */
+/** The configuration in force: the environment, overridden by the table `live_settings`, which `cli set` writes. */
 @Injectable()
 export class LiveConfig {
   stored: readonly StoredSetting[] = [];

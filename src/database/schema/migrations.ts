@@ -4,7 +4,7 @@ import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, t
 import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
-/** Milliseconds between two attempts, and until the last one: longer than a client may take to read a list. */
+/** Milliseconds between two attempts. */
 const PAUSE = 1000;
 /** Milliseconds until the last attempt, longer than a client may take to read a list. */
 const LAST_ATTEMPT = 600_000;
@@ -24,9 +24,8 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 }
 
 /**
- * Runs the pending migrations, or reverts the last one, by default in one transaction, which locks the `migrations`
- * table first. Of several processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while
- * a table is in use.
+ * Runs the pending migrations, or reverts the last one, by default in one transaction under a lock: of several
+ * processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
  * @returns the migrations that ran
  * @throws {DatabaseStartError} when a statement of a migration fails
  * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out

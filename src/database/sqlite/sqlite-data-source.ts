@@ -60,10 +60,7 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
 }
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
-  /**
-   * Makes an upsert of an existing row set its update date to the current time. TypeORM would set the default of the
-   * column, which SQLite does not support here.
-   */
+  /** Lets an upsert set the update date of an existing row. TypeORM would set it to DEFAULT, which SQLite rejects. */
   protected override createInsertExpression(): string {
     const sql = super.createInsertExpression();
     const { mainAlias, onUpdate } = this.expressionMap;

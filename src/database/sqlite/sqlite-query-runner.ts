@@ -56,8 +56,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /**
    * Rolls back a forgotten transaction, which would block others.
-   * @throws the error of a failed commit, if the last transaction had read rows of that commit before its rollback.
-   * TypeORM releases in `finally`, so this error replaces an error that depends on these rows.
+   * @throws the error of a failed commit whose rows the last transaction read before its rollback. TypeORM releases in
+   * `finally`, so it replaces an error that depends on these rows.
    */
   override async release(): Promise<void> {
     if (this.isReleased) return;

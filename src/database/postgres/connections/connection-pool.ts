@@ -35,10 +35,9 @@ const FULL_PAUSE = 1000;
 const NONE_FREE = 'timeout exceeded when trying to connect';
 
 /**
- * What the service needs of a session; server, database and role may have other defaults: the formats that `pg` can
- * parse, commits that wait for the disk, triggers that fire (which `session_replication_role` stops), and the warning
- * about a commit that a standby has not confirmed. PgBouncer keeps the first two
- * (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
+ * A session has the formats that `pg` can parse, the warning about a commit that a standby has not confirmed, commits that
+ * wait for the disk, and triggers that fire, whatever the defaults of server, database and role. PgBouncer keeps the first
+ * two settings (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
  */
 const SESSION =
   'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1; SET client_min_messages = warning; ' +

@@ -31,16 +31,15 @@ interface HeldFile {
 }
 
 /**
- * The descriptor of each file that SQLite locks, by inode, for all data sources of this process. The last data source
- * closes it, because closing any descriptor releases all locks of this process on the file
- * (https://sqlite.org/howtocorrupt.html section 2.2).
+ * The descriptors of the files that SQLite locks, by inode. The last data source of this process closes one, because that
+ * releases all locks of the process on the file (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
- * The database file, its WAL and the index of the WAL, as the service opened them. If one is removed or replaced, or the
- * WAL is truncated, SQLite does not notice: it writes to lost files or behind lost frames, or two processes write over
- * each other in the WAL. The writer therefore calls `checkWal` before every commit, and `check` before it responds.
+ * The database file, its WAL and the index of the WAL. If one is removed or replaced, or the WAL is truncated, SQLite writes
+ * to lost files, behind lost frames, or over the writes of another process. So the writer calls `checkWal` before every
+ * commit, and `check` before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */

@@ -15,8 +15,7 @@ export type RunStatement = <T>(statement: () => T) => T | Promise<T>;
 
 /**
  * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. The list that
- * has taken the least time and the list whose statement has waited longest take turns, so that a short page does not
- * wait for long lists, and these continue however many short lists arrive.
+ * has taken the least time and the one that has waited longest take turns, so neither short nor long lists starve.
  */
 export class ListTurns {
   private readonly waiting: { readonly list: List; readonly start: () => void }[] = [];
@@ -27,10 +26,7 @@ export class ListTurns {
   private turning = false;
   private isOldestNext = false;
 
-  /**
-   * Returns a function for the statements of one list. It runs a statement immediately while the share lasts, otherwise
-   * in a later turn, and resolves or rejects with its result.
-   */
+  /** Returns a function for the statements of one list. It runs each while the share lasts, or in a later turn. */
   list(): RunStatement {
     const list: List = { spent: 0 };
     return <T>(statement: () => T): T | Promise<T> => {

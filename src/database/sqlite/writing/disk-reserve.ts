@@ -27,9 +27,8 @@ const ELSEWHERE =
   'the database file, such as a copy or the shell of SQLite';
 
 /**
- * Space for deletes on a full volume, inside the files of the database, where no other process can take it. A delete
- * needs frames of the WAL, so the WAL is kept long. The WAL can be used again only after a checkpoint; the database
- * file gets new pages before the commit that adds them, so a checkpoint needs no space.
+ * Space for deletes on a full volume, inside the files of the database: the WAL is kept long, and the database file gets
+ * new pages before the commit that adds them, so a checkpoint needs no space (docs/adr/0012-disk-reserve-for-deletes.md).
  */
 export class DiskReserve {
   /** Bytes that the WAL should have. */
@@ -128,9 +127,8 @@ export class DiskReserve {
   }
 
   /**
-   * Makes the WAL small again, which grows while a reader uses an older state of the file
-   * (https://sqlite.org/wal.html, section 6). Ends lists of this process, and logs readers of another process. Call it
-   * between transactions.
+   * Makes the WAL small again, which grows while a reader uses an older state (https://sqlite.org/wal.html, section 6).
+   * Ends lists of this process, and logs readers of another process. Call it between transactions.
    */
   shrinkWal(): void {
     const now = performance.now();
