@@ -87,8 +87,8 @@ export function isReadOnlyServer(error: unknown): boolean {
 
 const OWN_ERRORS = [TypeORMError, OutcomeUnknownError, UnsafeIntegerError];
 
-/** The service's error for a full, busy or stopped database; `undefined` for an error of the statement. */
-export function translatePostgresError(error: unknown): Error | undefined {
+/** The service's error for a full, busy or stopped database, or TypeORM's for an error of the statement. */
+export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
   if (OWN_ERRORS.some((type) => error instanceof type)) return error as Error;
   const code = codeOf(error);
   const unavailable = (message: string, kind?: UnavailableKind): Error =>
@@ -102,7 +102,8 @@ export function translatePostgresError(error: unknown): Error | undefined {
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
   if (isConflict(error))
     return unavailable(`The database undid the transaction, which conflicted with another (${code})`);
-  return TRANSIENT.test(code) ? unavailable(`The database could not finish in time (${code})`) : undefined;
+  if (TRANSIENT.test(code)) return unavailable(`The database could not finish in time (${code})`);
+  return code === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
 /** Publishes an error of the server for the metrics; ignores errors of statements, locks and time-outs. */
@@ -111,13 +112,6 @@ export function publishEngineError(error: unknown): void {
   if (code === '53100') engineErrors.publish('full' satisfies EngineError);
   else if (DAMAGED.test(code)) engineErrors.publish((code === '58030' ? 'io' : 'corrupt') satisfies EngineError);
   else if (isConnectionFailure(error)) engineErrors.publish('unreachable' satisfies EngineError);
-}
-
-/** Converts an error of node-postgres to one that TypeORM code expects; returns other errors unchanged. */
-export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
-  const translated = translatePostgresError(error);
-  if (translated !== undefined) return translated;
-  return codeOf(error) === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
 /** Reasons and remedies by code and message; `%s` is the message. */

@@ -9,7 +9,7 @@ import { isAutoIncrement, scaleOf } from '../columns.js';
 import { UnsafeIntegerError } from '../errors.js';
 import { beginOf, isCommit, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { mayWrite, type PostgresClient } from './connections/postgres-client.js';
-import { isConflict, outcomeUnknown, translatePostgresError } from './postgres-errors.js';
+import { explained, isConflict, outcomeUnknown } from './postgres-errors.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
@@ -143,7 +143,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       // The conflict has undone this statement, but in a transaction also the statements before it.
       const again = !isInTransaction && isConflict(cause) && attempt < ATTEMPTS;
       if (again) return this.run(sql, parameters, isStructured, attempt + 1);
-      throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
+      throw (isFinal && outcomeUnknown(cause)) || explained(cause, sql, parameters ?? []);
     }
   }
 
