@@ -57,11 +57,11 @@ describe('a cookie', () => {
 it('ids of another database have other ETags', async () => {
   await using one = await startService();
   await using two = await startService();
-  const [here, there] = [await create(await Client.of(one)), await create(await Client.of(two))];
+  const [here, there] = [await create(Client.of(one)), await create(Client.of(two))];
   expect(there.path).toBe(here.path);
   expect(there.etag).not.toBe(here.etag);
   // A response cached from one database must not match the other one.
-  expect((await (await Client.of(one)).get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
+  expect((await Client.of(one).get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
 });
 
 /** Resolves with the response when its header section has arrived; the body is unread. */
@@ -71,15 +71,7 @@ async function responseTo(options: RequestOptions): Promise<IncomingMessage> {
 }
 
 describe('a list while others write', () => {
-  let service: Service;
-  let client: Client;
-
-  beforeEach(async () => {
-    service = await startService({ COOKIES_CAPACITY: '100000' });
-    client = await Client.of(service);
-  });
-
-  afterEach(() => service.stop());
+  const { service, client } = sharedService({ COOKIES_CAPACITY: '100000' });
 
   it('shows its first state to a slow reader', async () => {
     // About 13 MB, more than the sockets of both sides buffer: the writes come before the list is read.

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { codeOfStatus } from '../src/http/errors/api-error.js';
 import { canMakeCertificates, makeCertificate } from './support/certificate.js';
 import { folderWith, lines, run } from './support/command.js';
-import { createDatabase, describeEngines, dropDatabases } from './support/engine.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
+import { createDatabase, describeEngines } from './support/engine.js';
+import { COOKIE, sharedService, temporaryFolder } from './support/service.js';
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
@@ -38,19 +38,15 @@ describe('the files in deploy', () => {
   const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
 
   describeEngines('a metric', (engine) => {
-    let service: Service;
+    const { service, client } = sharedService(async () => ({
+      BACKUP_DIR: DEPLOY,
+      ...(engine === 'postgres' && { DATABASE_URL: await createDatabase(`deploy_${process.pid}`) }),
+    }));
     let exposed: string;
 
     beforeAll(async () => {
-      const database = engine === 'postgres' && { DATABASE_URL: await createDatabase(`deploy_${process.pid}`) };
-      service = await startService({ BACKUP_DIR: DEPLOY, ...database });
-      await (await Client.of(service)).post(COOKIE);
+      await client.post(COOKIE);
       exposed = await (await fetch(`${service.managementUrl}/metrics`)).text();
-    });
-
-    afterAll(async () => {
-      await service.stop();
-      await dropDatabases();
     });
 
     it.each([

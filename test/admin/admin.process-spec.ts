@@ -203,7 +203,7 @@ describeInBrowser('the admin page', () => {
 
   it('shows the history of a record whose resource is audited', async () => {
     const { id } = await added();
-    const bob = await Client.of(service, { subject: 'bob' });
+    const bob = Client.of(service, { subject: 'bob' });
     await bob.request('PATCH', `/cookies/${id}`, { body: { flavor: 'cinnamon' } });
     await visit(`/cookies/${id}`);
     const history = page.locator('section', { hasText: 'History' }).locator('tbody tr');

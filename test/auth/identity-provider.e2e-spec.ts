@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { decodeProtectedHeader, type JWK, SignJWT } from 'jose';
 import { expectError } from '../support/expect-error.js';
-import { type Service, startService } from '../support/service.js';
+import { sharedService, startService } from '../support/service.js';
 import { claims, expectInvalidToken, list } from './jws.js';
 import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
 
@@ -29,20 +29,21 @@ const keys = {
   fifth: await privateJwk('ES256', 'fifth'),
 };
 
+const settingsFor = ({ issuer }: OpenIdProvider) => ({
+  ...{ JWT_SECRET: undefined, JWT_ISSUER: issuer, JWT_AUDIENCE: AUDIENCE },
+  LOG_LEVEL: 'silent',
+});
+
 describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () => {
   let provider: OpenIdProvider;
-  let service: Service;
 
   beforeAll(async () => {
     provider = await OpenIdProvider.start([keys.first]);
-    const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
-    service = await startService({ ...environment, LOG_LEVEL: 'silent' });
   });
 
-  afterAll(async () => {
-    await service.stop();
-    await provider.stop();
-  });
+  const { service } = sharedService(() => settingsFor(provider));
+
+  afterAll(() => provider.stop());
 
   const keySetLoads = (): number => provider.requests.filter((path) => path === '/jwks').length;
 
@@ -142,8 +143,7 @@ it('a service that starts while its provider is stopped responds with 503 until 
   const provider = await OpenIdProvider.start([await privateJwk('ES256', 'only')]);
   const token = await provider.token();
   await provider.stop();
-  const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
-  await using service = await startService({ ...environment, LOG_LEVEL: 'silent' });
+  await using service = await startService(settingsFor(provider));
   expectError(await list(service, token), 503, 'SERVICE_UNAVAILABLE');
   await provider.listen();
   pass5Seconds();

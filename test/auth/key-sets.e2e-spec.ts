@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Service, startService } from '../support/service.js';
+import { sharedService } from '../support/service.js';
 import { claims, ecdsa, expectInvalidToken, hmac, jws, list, rsa, type Signature } from './jws.js';
 
 const makeRsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength });
@@ -30,7 +30,6 @@ const signed = ({ privateKey }: { privateKey: KeyObject } = good!): Signature =>
 describe('a key set with good and bad keys', () => {
   let provider: Server;
   let issuer: string;
-  let service: Service;
   let loads = 0;
 
   beforeAll(async () => {
@@ -40,12 +39,14 @@ describe('a key set with good and bad keys', () => {
     });
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
     issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
-    const environment = { JWT_ISSUER: issuer, JWT_JWKS_URI: `${issuer}/keys`, JWT_AUDIENCE: 'cookies' };
-    service = await startService({ ...environment, JWT_SECRET: undefined });
   });
 
-  afterAll(async () => {
-    await service.stop();
+  const { service } = sharedService(() => ({
+    ...{ JWT_ISSUER: issuer, JWT_JWKS_URI: `${issuer}/keys`, JWT_AUDIENCE: 'cookies' },
+    JWT_SECRET: undefined,
+  }));
+
+  afterAll(() => {
     provider.closeAllConnections();
     provider.close();
   });

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expectError } from '../support/expect-error.js';
-import { type Service, SECRET, startService } from '../support/service.js';
+import { SECRET, sharedService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, hmac, jws, list, now, rsa } from './jws.js';
 
 /** The settings and the access tokens of identity providers, as their documentation shows them, without ids of sessions and devices. */
@@ -84,24 +84,24 @@ describe('with JWT_ISSUERS of four issuers, and JWT_SECRET', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const signature = rsa('sha256', privateKey);
   let keySet: Server;
-  let service: Service;
+  let jwksUri: string;
 
   beforeAll(async () => {
     // Microsoft publishes keys without `alg`, and with certificates.
     const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'key', use: 'sig', x5t: 'key', x5c: ['MIIC'] };
     keySet = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
     await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve));
-    const jwksUri = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/keys`;
-    const issuers = Object.values(PROVIDERS).map(
-      ({ header: _header, payload: _payload, other: _other, ...settings }) => {
-        return { ...settings, jwksUri };
-      },
-    );
-    service = await startService({ JWT_SECRET: SECRET, JWT_ISSUERS: JSON.stringify(issuers) });
+    jwksUri = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/keys`;
   });
 
-  afterAll(async () => {
-    await service.stop();
+  const { service } = sharedService(() => {
+    const issuers = Object.values(PROVIDERS).map(({ issuer, audience, scopeClaim }) => {
+      return { issuer, audience, scopeClaim, jwksUri };
+    });
+    return { JWT_SECRET: SECRET, JWT_ISSUERS: JSON.stringify(issuers) };
+  });
+
+  afterAll(() => {
     keySet.closeAllConnections();
     keySet.close();
   });

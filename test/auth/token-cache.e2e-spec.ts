@@ -1,25 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { projectModule } from '../support/faults/preloaded.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { Client, sharedService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, jws, list } from './jws.js';
 
 describe('a token that was accepted before', () => {
   const { jest: clock } = import.meta;
-  let service: Service;
+  const { service } = sharedService();
 
-  beforeAll(async () => {
-    service = await startService();
+  beforeAll(() => {
     // Only `Date` is fake: sockets and timers keep working.
     const timers = ['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'];
     const others = ['hrtime', 'nextTick', 'performance', 'queueMicrotask'];
     clock.useFakeTimers({ doNotFake: [...timers, ...others] as 'hrtime'[] });
   });
 
-  afterAll(async () => {
-    clock.useRealTimers();
-    await service.stop();
-  });
+  afterAll(() => clock.useRealTimers());
 
   it.each([
     ['that is cached', {}],
@@ -59,10 +55,8 @@ describe('a token that was accepted before', () => {
   });
 
   it('gets its own permission among many first requests at the same time', async () => {
-    const clients = await Promise.all(
-      Array.from({ length: 32 }, (_, index) =>
-        Client.of(service, { subject: `client-${index}`, scope: index % 2 === 0 ? 'cookies:read' : 'cookies:write' }),
-      ),
+    const clients = Array.from({ length: 32 }, (_, index) =>
+      Client.of(service, { subject: `client-${index}`, scope: index % 2 === 0 ? 'cookies:read' : 'cookies:write' }),
     );
     const answers = await Promise.all(clients.map((client) => client.get('/cookies')));
     expect(answers.map(({ status }) => status)).toEqual(clients.map((_, index) => (index % 2 === 0 ? 200 : 403)));

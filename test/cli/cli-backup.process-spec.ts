@@ -74,7 +74,7 @@ describe('cli backup and restore', () => {
   it('copies one state into one valid file while clients write', async () => {
     folder = await folderWith(lines(3000));
     await using service = await startOn(folder);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     let over = false;
     let posted = 0;
     const writing = (async () => {
@@ -116,13 +116,13 @@ describe('cli backup and restore', () => {
     const aside = /is now (\S+);/.exec(stderr)![1]!;
     expect(countsOf(folder, basename(aside))).toEqual({ count: 305, used: 305 });
     await using service = await startOn(folder);
-    expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(301);
+    expect((await Client.of(service).post(COOKIE)).body.id).toBe(301);
   });
 
   it('keeps the keys of requests: a POST that is repeated after a restore returns its first response', async () => {
     const post = async (): Promise<Answer> => {
       await using service = await startOn(folder);
-      return await (await Client.of(service)).post(COOKIE, { 'idempotency-key': 'before-the-backup' });
+      return await Client.of(service).post(COOKIE, { 'idempotency-key': 'before-the-backup' });
     };
     const first = await post();
     await run(folder, ['backup', 'backup.sqlite']);
@@ -148,7 +148,7 @@ describe('cli backup and restore', () => {
   it('rejects a restore while a service has the database open', async () => {
     const service = await startOn(folder);
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     await service.stop();
     expect(countsOf(folder)).toEqual({ count: 301, used: 301 });
     expect(left(/restoring|before/)).toEqual([]);
@@ -267,7 +267,7 @@ describe('cli backup and restore', () => {
     tamper((copy) => makeHostile(copy, name));
     await restore('backup.sqlite', '--skip-record-check');
     await using service = await startOn(folder);
-    const { status } = await (await Client.of(service)).post(COOKIE);
+    const { status } = await Client.of(service).post(COOKIE);
     expect({ status, ...countsOf(folder) }).toEqual({ status: 201, count: 301, used: 301 });
   });
 
@@ -290,7 +290,7 @@ describe('cli backup and restore', () => {
     const good = endedWith(0, 'can be restored: it holds 300 cookies. Nothing was changed');
     expect(await verify('backup.sqlite')).toMatchObject(good);
     expect(await verify('/dev/stdin', { input: readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     expect(await verify('cookies.sqlite')).toMatchObject(endedWith(2, 'the database itself'));
   });
 

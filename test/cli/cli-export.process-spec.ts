@@ -106,7 +106,7 @@ describe('cli export', () => {
   it('writes one state while clients write', async () => {
     folder = await folderWith(MANY);
     await using service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const child = startCommand(folder, ['export', 'cookies']);
     await once(child.stdout!, 'readable');
     expect((await client.post(COOKIE)).status).toBe(201);

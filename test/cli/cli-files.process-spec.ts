@@ -233,7 +233,7 @@ describe('commands that root runs beside a service of another user', () => {
     }
     await using service = await ServiceProcess.start(folder, environment, { uid: STRANGER });
     const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
-    expect((await (await Client.of(service, { secret })).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service, { secret }).post(COOKIE)).status).toBe(201);
   });
 });
 
@@ -241,7 +241,7 @@ describe('an import after a move', () => {
   /** The id that a service gives next on the database in the folder `new`. */
   const nextId = async (): Promise<number> => {
     await using service = await startService({ DATABASE_URL: `sqlite:${at('new/cookies.sqlite')}` });
-    return (await (await Client.of(service)).post(COOKIE)).body.id;
+    return (await Client.of(service).post(COOKIE)).body.id;
   };
 
   it.each([[[]], [['--atomic']]])('never gives an id that the old storage has given (%j)', async (options) => {

@@ -127,7 +127,7 @@ describe('cli import', () => {
     await importFile(GOOD);
     inDatabase(folder, (database) => database.prepare('UPDATE sqlite_sequence SET seq = ?').run(2 ** 53 - 1));
     await using service = await startLoggedService(inFolder());
-    const answer = await (await Client.of(service)).post(COOKIE);
+    const answer = await Client.of(service).post(COOKIE);
     expect(answer).toMatchObject({ status: 507, body: { errorCode: 'STORAGE_FULL' } });
     expect(service.output).toContain('The ids of cookies are used up');
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
@@ -289,7 +289,7 @@ describe('cli import', () => {
 
   it('changes the ETag of the list of a running service, whose next id is greater than the imported ids', async () => {
     await using service = await startService(inFolder());
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const before = (await client.get('/cookies')).headers.get('etag')!;
     expect(await importFile(lines(1500, 500))).toMatchObject({ code: 0 });
     const list = await client.get('/cookies', { 'if-none-match': before });
@@ -310,7 +310,7 @@ describe('cli import', () => {
   it('fills exactly the free places while the service also stores records', async () => {
     const environment = { COOKIES_CAPACITY: '2500' };
     await using service = await startService({ ...inFolder(), ...environment });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const child = startCommand(folder, ['import', 'cookies', '--ids', 'assign'], environment);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});

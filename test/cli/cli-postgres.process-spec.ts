@@ -1,5 +1,5 @@
 import { lines, line, run } from '../support/command.js';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 import { endedWith } from './ended-with.js';
@@ -18,8 +18,6 @@ describePostgres('the command line and PostgreSQL', () => {
     url = await createDatabase(`cookies_cli_${process.pid}_${++databases}`);
     postgres = { ...CAPACITY, DATABASE_URL: url };
   });
-
-  afterAll(dropDatabases);
 
   const onPostgres = (args: string[], input?: string) => run(folder, args, { input, environment: postgres });
 
@@ -60,7 +58,7 @@ describePostgres('the command line and PostgreSQL', () => {
 
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
     await using service = await startService(postgres);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const { headers } = await client.get('/cookies?limit=1');
     // Ids may come in any order, within an import and from one import to the next.
     await onPostgres(['import', 'cookies'], line({ id: 41 }) + line({ id: 7 }));
@@ -75,7 +73,7 @@ describePostgres('the command line and PostgreSQL', () => {
       expect((await onPostgres(['export', 'cookies'])).stdout).toBe(text);
     }
     await using service = await startService(postgres);
-    expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(51);
+    expect((await Client.of(service).post(COOKIE)).body.id).toBe(51);
   });
 
   it('counts the cookies again with doctor --fix, while the service serves', async () => {

@@ -22,7 +22,7 @@ describe('cli set, with two services on one database', () => {
     const first = await startService({ COOKIES_CAPACITY: '3' });
     const second = await startService({ COOKIES_CAPACITY: '3', DATABASE_URL: databaseUrlFor(first.folder) });
     services = [first, second];
-    clients = await Promise.all(services.map((service) => Client.of(service)));
+    clients = services.map((service) => Client.of(service));
   });
 
   afterAll(async () => {
@@ -67,7 +67,7 @@ describe('cli set, with two services on one database', () => {
     }
     for (const service of services) {
       expect((await Client.bearing(service).post(COOKIE)).status).toBe(401);
-      const reader = await Client.of(service, { scope: 'cookies:read' });
+      const reader = Client.of(service, { scope: 'cookies:read' });
       expect((await reader.post(COOKIE)).status).toBe(403);
       expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     }
@@ -125,17 +125,17 @@ describe('cli set, with two services on one database', () => {
     const readerOf = (service: Service) => Client.of(service, { subject: 'reader of lists' });
     await everywhere(read, policy(/^"subject-read";q=1000;w=60$/));
     for (const service of services) {
-      const client = await readerOf(service);
+      const client = readerOf(service);
       const statuses = [];
       for (let sent = 0; sent < 3; sent++) statuses.push((await client.get('/cookies')).status);
       expect(statuses).toEqual([200, 200, 429]);
     }
     await change('RATE_LIMIT_SUBJECT_READ=500');
     await everywhere(read, policy(/^"subject-read";q=500;w=60$/));
-    for (const service of services) expect((await (await readerOf(service)).get('/cookies')).status).toBe(429);
+    for (const service of services) expect((await readerOf(service).get('/cookies')).status).toBe(429);
     await change('RATE_LIMIT_WINDOW=1');
     for (const service of services) {
-      const client = await readerOf(service);
+      const client = readerOf(service);
       const isAccepted = async (): Promise<boolean> => (await client.get('/cookies')).status === 200;
       await until(isAccepted, () => 'the window of 60 s goes on', 2 * REACH);
     }

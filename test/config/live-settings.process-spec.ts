@@ -14,7 +14,7 @@ describe('the values of cli set', () => {
     expect(await run(folder, ['set', 'MAINTENANCE=true', 'COOKIES_CAPACITY=2'])).toMatchObject({ code: 0 });
     await first.end('SIGKILL');
     await using second = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '5', WORKERS: '2' });
-    const client = await Client.of(second);
+    const client = Client.of(second);
     expect((await client.post(COOKIE)).body).toMatchObject({ errorCode: 'MAINTENANCE' });
     expect(second.output).toMatch(/In force: +MAINTENANCE=true, set 20\S+Z by /);
     expect(second.output).toContain('capacity: cookies 2)');

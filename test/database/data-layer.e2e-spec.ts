@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { Logger, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import {
   Column,
@@ -161,9 +161,6 @@ describe('the data layer, used by a module without special code for it', () => {
   let folder: string;
   let file: string;
 
-  // Without an application, the data source would log to stdout.
-  beforeAll(() => Logger.overrideLogger(false));
-
   const prepare = async (): Promise<void> => {
     file = join(folder, 'cookies.sqlite');
     await dataSource.query(CREATE_NOTES);
@@ -194,7 +191,7 @@ describe('the data layer, used by a module without special code for it', () => {
   });
 
   it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 500 concurrent operations', async () => {
-    const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
+    const client = Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
     const posts = Array.from({ length: 200 }, (_, index) => client.post({ ...COOKIE, wish: `wish ${index}` }));
     const outcome = await stress(dataSource, file, 500);
     expect(outcome).toEqual({ unexpected: [], lost: [], ghosts: [], dirty: [] });
@@ -282,7 +279,7 @@ describe('the data layer, used by a module without special code for it', () => {
     });
 
     it('never fails with a stale snapshot when transactions of three writers read first and then write', async () => {
-      const client = await Client.of(await start());
+      const client = Client.of(await start());
       const others = await Promise.all([1, 2].map(() => openDataSource({}, [Note], folder)));
       try {
         const { id } = (await client.post(COOKIE)).body;
@@ -515,7 +512,7 @@ describe('the data layer, used by a module without special code for it', () => {
     afterEach(() => other.close());
 
     it('keeps the event loop going, and writes when the lock is freed', async () => {
-      const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '10000' }));
+      const client = Client.of(await start({ DATABASE_BUSY_TIMEOUT: '10000' }));
       // The first requests take longer; the test measures the wait only.
       await client.post(COOKIE);
       await dataSource.getRepository(Note).save({ name: 'warm' });
@@ -534,7 +531,7 @@ describe('the data layer, used by a module without special code for it', () => {
     });
 
     it('gives up after DATABASE_BUSY_TIMEOUT: 503 with Retry-After, nothing written, nothing stuck', async () => {
-      const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '400' }));
+      const client = Client.of(await start({ DATABASE_BUSY_TIMEOUT: '400' }));
       await client.post(COOKIE);
       lock();
       const turns = new Turns();

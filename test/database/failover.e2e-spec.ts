@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { run } from '../support/command.js';
 import { describePostgres } from '../support/engine.js';
 import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { COOKIE, sharedService } from '../support/service.js';
 
 /** A database URL with these servers, tried in this order. */
 function urlOf(...servers: PostgresServer[]): string {
@@ -30,19 +29,18 @@ async function makeReadOnly(server: PostgresServer): Promise<void> {
 describePostgres('a service that is given a standby and its primary, in this order', () => {
   let primary: PostgresServer;
   let standby: PostgresServer;
-  let service: Service;
-  let client: Client;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     primary = await PostgresServer.create();
     standby = await primary.makeStandby();
-    service = await startService({ DATABASE_URL: urlOf(standby, primary), DATABASE_BUSY_TIMEOUT: '3000' });
-    client = await Client.of(service);
   });
 
+  const { service, client } = sharedService(() => ({
+    DATABASE_URL: urlOf(standby, primary),
+    DATABASE_BUSY_TIMEOUT: '3000',
+  }));
+
   afterAll(async () => {
-    await service.stop();
     await standby.remove();
     await primary.remove();
   });

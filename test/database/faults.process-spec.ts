@@ -27,9 +27,6 @@ let folder: string;
 let file: string;
 let services: Service[];
 
-// Nest logs each start that fails.
-beforeAll(() => Logger.overrideLogger(false));
-
 beforeEach(() => {
   folder = temporaryFolder();
   file = join(folder, 'cookies.sqlite');
@@ -141,7 +138,7 @@ describe('a database file that is taken away while the service runs', () => {
   ])('POST and GET are 503 when %s, and what was acknowledged before is in it', async (_what, takeAway) => {
     const service = await started();
     const errors = jest.spyOn(Logger.prototype, 'error');
-    const client = await Client.of(service);
+    const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     const kept = join(folder, 'kept.sqlite');
     for (const end of ['', '-wal']) linkSync(file + end, kept + end);
@@ -206,7 +203,7 @@ describe('a COMMIT that fails with an I/O error', () => {
 
   where('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
     await using service = await ServiceProcess.start(folder);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     // A limit below the size of the WAL.
     limitFileSize(service, 4096);

@@ -65,7 +65,7 @@ describe('a full disk', () => {
     `refuses POST with 507, reads and deletes go on, and deletes make room, also after kill -9 and a start on it${skipped}`,
     onVolume(async (site, folder) => {
       let service = await site.start({}, { folder });
-      let client = await Client.of(service);
+      let client = Client.of(service);
       const ledger = new Ledger('wish', LONGEST_WISH);
       const keyed = { ...COOKIE, wish: ledger.nextWish() };
       const first = await client.post(keyed, { 'idempotency-key': 'before' });
@@ -84,7 +84,7 @@ describe('a full disk', () => {
       expect(ledger.acknowledged.size).toBeGreaterThan(before + stored / 4);
       await service.end('SIGKILL');
       service = await site.start({}, { folder });
-      client = await Client.of(service);
+      client = Client.of(service);
       await expectReads(client, ledger);
       await deleteOldest(client, ledger, Infinity);
       expect((await client.post(COOKIE)).status).toBe(201);
@@ -101,7 +101,7 @@ describe('a full disk', () => {
       const { size } = statSync(join(site.folder, 'cookies.sqlite'));
       // In units of 1024 bytes. The WAL is smaller than the database.
       const through = ['bash', '-c', `ulimit -f ${Math.ceil(size / 1024) + 40}; exec "$0" "$@"`];
-      const client = await Client.of(await site.start({}, { through }));
+      const client = Client.of(await site.start({}, { through }));
       const ledger = new Ledger('wish', LONGEST_WISH);
       await fill(client, ledger);
       for (let id = 1; id <= 40; id++) expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
@@ -114,11 +114,11 @@ describe('a full disk', () => {
     onVolume(async (site, folder, volume) => {
       const ledger = new Ledger('wish', LONGEST_WISH);
       const first = await site.start({}, { folder });
-      const writer = await Client.of(first);
+      const writer = Client.of(first);
       for (let count = 0; count < 100; count++) await postLongest(writer, ledger);
       expect(await first.end()).toBe(0);
       volume.occupy();
-      const client = await Client.of(await site.start({}, { folder }));
+      const client = Client.of(await site.start({}, { folder }));
       await deleteOldest(client, ledger, 1);
       await volume.whileSeized(async () => {
         while (ledger.acknowledged.size > 0) {

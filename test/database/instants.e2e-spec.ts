@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describeEngines, type EngineName, createDatabase, dropDatabases, serverUrl } from '../support/engine.js';
+import { describeEngines, type EngineName, createDatabase, serverUrl } from '../support/engine.js';
 import { projectModule } from '../support/faults/preloaded.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
@@ -68,7 +68,6 @@ describeEngines('an instant', (engine: EngineName) => {
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));
-  afterAll(dropDatabases);
 
   async function inZone(TZ: string, environment: Record<string, string>): Promise<Told> {
     const { JWT_SECRET } = environmentIn(folder);

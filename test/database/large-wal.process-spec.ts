@@ -19,7 +19,7 @@ let other: ChildProcess | undefined;
 
 beforeEach(async () => {
   service = await startService({ LOG_LEVEL: 'silent' });
-  client = await Client.of(service);
+  client = Client.of(service);
 });
 
 afterEach(async () => {

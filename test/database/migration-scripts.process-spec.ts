@@ -40,7 +40,7 @@ describe('the npm scripts of migrations', () => {
 
     {
       await using service = await startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START: 'false' });
-      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     }
 
     expect(await run(folder, 'migration:revert')).toMatchObject({

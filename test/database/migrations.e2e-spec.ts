@@ -52,8 +52,6 @@ async function asOtherWriter(folder: string, sql: string, parameters: readonly u
 describe('migrations', () => {
   let folder: string;
 
-  beforeAll(() => Logger.overrideLogger(false));
-
   beforeEach(async () => {
     folder = temporaryFolder();
     await provideDatabase(folder);
@@ -92,7 +90,7 @@ describe('migrations', () => {
 
     it('make old ETags invalid when they have run, and when they are reverted', async () => {
       await using service = await startService({ DATABASE_URL: databaseUrlFor(folder) });
-      const client = await Client.of(service);
+      const client = Client.of(service);
       const path = (await client.post(COOKIE)).headers.get('location')!;
       const etag = async (): Promise<string> => (await client.get(path)).headers.get('etag')!;
       const known = [await etag()];

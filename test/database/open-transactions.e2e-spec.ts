@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { ConnectionLostError } from '../../src/database/errors.js';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { openDataSource } from '../support/data-source.js';
 import { until } from '../support/until.js';
@@ -46,7 +46,6 @@ describePostgres('a query runner that is released inside an open transaction', (
   let warnings: string[];
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     url = await createDatabase(`open_transactions_${process.pid}`);
     const times = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_TRANSACTION_TIMEOUT: '2000' };
     dataSource = await openDataSource({ DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times });
@@ -54,18 +53,13 @@ describePostgres('a query runner that is released inside an open transaction', (
     await dataSource.query(`INSERT INTO notes (name) VALUES ('taken')`);
   });
 
-  afterAll(async () => {
-    await dataSource.destroy();
-    await dropDatabases();
-  });
+  afterAll(() => dataSource.destroy());
 
   beforeEach(() => {
     warnings = [];
     const warn = (message: string) => warnings.push(message);
     Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
   });
-
-  afterEach(() => Logger.overrideLogger(false));
 
   const stored = (): Promise<string[]> =>
     onServer(url, async (client) => {

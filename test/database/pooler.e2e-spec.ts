@@ -1,5 +1,4 @@
-import { Logger } from '@nestjs/common';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { Pooler } from '../support/postgres/pooler.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
@@ -9,19 +8,17 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
   let clients: Client[];
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     pooler = await Pooler.start(await createDatabase(`pooler_${process.pid}`), 5);
     // All replicas start together on an empty database: one migrates, and the others wait.
     replicas = await Promise.all(
       [1, 2, 3].map(() => startService({ DATABASE_URL: pooler.url, COOKIES_CAPACITY: '25', DATABASE_POOL_SIZE: '8' })),
     );
-    clients = await Promise.all(replicas.map((replica) => Client.of(replica)));
+    clients = replicas.map((replica) => Client.of(replica));
   });
 
   afterAll(async () => {
     await Promise.all(replicas.map((replica) => replica.stop()));
     await pooler.stop();
-    await dropDatabases();
   });
 
   it('accept exactly 25 of 200 racing POSTs', async () => {

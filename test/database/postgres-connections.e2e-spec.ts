@@ -1,24 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import type { PostgresDriver } from '../../src/database/postgres/postgres-driver.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { openDataSource } from '../support/data-source.js';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { until } from '../support/until.js';
 import { requestUntil } from '../support/load/request-until.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService } from '../support/service.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
 let databases = 0;
 const freshDatabase = () => createDatabase(`connections_${process.pid}_${++databases}`);
-
-beforeAll(() => Logger.overrideLogger(false));
-afterAll(dropDatabases);
 
 describePostgres('a database whose transactions are SERIALIZABLE by default', () => {
   it('makes no concurrent write of two services 503', async () => {
@@ -30,7 +26,7 @@ describePostgres('a database whose transactions are SERIALIZABLE by default', ()
     );
     await using first = await startService({ DATABASE_URL: url });
     await using second = await startService({ DATABASE_URL: url });
-    const clients = [await Client.of(first), await Client.of(second)];
+    const clients = [Client.of(first), Client.of(second)];
     const statusesOf = async (
       send: (client: Client, index: number) => Promise<{ status: number }>,
     ): Promise<number[]> => {
@@ -120,7 +116,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 
   it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
     await using service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const free = await occupy(9, () => endSessions(server.url()));
     const began = performance.now();
     const responses = await Promise.all(Array.from({ length: 10 }, () => client.get('/cookies/987654321')));
@@ -137,26 +133,19 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 
 describePostgres('a server that is frozen', () => {
   let server: PostgresServer;
-  let service: Service;
-  let client: Client;
 
   beforeAll(async () => {
     server = await PostgresServer.create();
-    service = await startService({
-      DATABASE_URL: server.url(),
-      DATABASE_BUSY_TIMEOUT: '1000',
-      DATABASE_STATEMENT_TIMEOUT: '1000',
-    });
-    client = await Client.of(service);
-    expect((await client.post(COOKIE)).status).toBe(201);
   });
+
+  const timeouts = { DATABASE_BUSY_TIMEOUT: '1000', DATABASE_STATEMENT_TIMEOUT: '1000' };
+  const { service, client } = sharedService(() => ({ DATABASE_URL: server.url(), ...timeouts }));
+
+  beforeAll(async () => expect((await client.post(COOKIE)).status).toBe(201));
 
   afterEach(() => server.thaw());
 
-  afterAll(async () => {
-    await service.stop();
-    await server.remove();
-  });
+  afterAll(() => server.remove());
 
   it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
     // Not over HTTP, because the time to accept 2000 connections is not measured here.
@@ -222,22 +211,16 @@ describePostgres('hosts of which some never respond', () => {
 
 let url: string;
 let proxy: TcpProxy;
-let service: Service;
-let client: Client;
 
-/** Starts a service that reaches its database through a proxy, for the tests of a block. */
-function behindProxy(environment: Record<string, string> = {}): void {
+/** A service that reaches its database through a proxy, for the tests of a block. */
+function behindProxy(environment: Record<string, string> = {}): ReturnType<typeof sharedService> {
   beforeAll(async () => {
     url = await freshDatabase();
     proxy = await TcpProxy.start(url);
-    service = await startService({ DATABASE_URL: proxy.url, ...environment });
-    client = await Client.of(service);
   });
-
-  afterAll(async () => {
-    await service.stop();
-    await proxy.stop();
-  });
+  const shared = sharedService(() => ({ DATABASE_URL: proxy.url, ...environment }));
+  afterAll(() => proxy.stop());
+  return shared;
 }
 
 /** The number of rows that a SELECT finds in the database behind the proxy. */
@@ -245,7 +228,7 @@ const countOf = async (sql: string, parameters: unknown[] = []): Promise<number>
   (await onServer(url, (session) => session.query(sql, parameters))).rows.length;
 
 describePostgres('a pooled connection that turns out to be broken', () => {
-  behindProxy();
+  const { service, client } = behindProxy();
 
   beforeAll(async () => expect((await client.post(COOKIE)).status).toBe(201));
 
@@ -278,7 +261,7 @@ describePostgres('a pooled connection that turns out to be broken', () => {
 });
 
 describePostgres('a response to COMMIT that is lost', () => {
-  behindProxy();
+  const { service, client } = behindProxy();
 
   beforeAll(() => service.app.get(DataSource).query('CREATE TABLE notes (id int)'));
 
@@ -373,7 +356,7 @@ function errorMessage(severity: string, code: string, message: string): Buffer {
 describePostgres('a server that is silent to a statement', () => {
   // Enough time for a second attempt, which must not happen.
   const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
-  behindProxy({ LOG_LEVEL: 'silent', LIST_CACHE_BYTES: '0', ...timeouts });
+  const { client } = behindProxy({ LOG_LEVEL: 'silent', LIST_CACHE_BYTES: '0', ...timeouts });
 
   it.each([
     ['GET of a record', 'FROM "cookies"', () => client.get('/cookies/1')],

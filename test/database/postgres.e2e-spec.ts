@@ -1,13 +1,12 @@
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
 import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { until } from '../support/until.js';
@@ -25,20 +24,17 @@ const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases
 const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
   (await fetch(`${managementUrl}/health/ready`)).status === 200;
 
-beforeAll(() => Logger.overrideLogger(false));
-afterAll(dropDatabases);
-
 describePostgres('an empty schema with the name of the user', () => {
   it('stops the start, which names both schemas, until the role has chosen one', async () => {
     const DATABASE_URL = await freshDatabase();
     const owned = { DATABASE_URL, LOG_LEVEL: 'silent' };
     const found = async (): Promise<number> => {
       await using service = await startService(owned);
-      return (await (await Client.of(service)).get('/cookies')).body.length;
+      return (await Client.of(service).get('/cookies')).body.length;
     };
     {
       await using service = await startService(owned);
-      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     }
     const inOwn = (sql: string) => onServer(DATABASE_URL, (client) => client.query(sql));
     await inOwn('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
@@ -55,7 +51,7 @@ describePostgres('an empty schema with the name of the user', () => {
       client.query('CREATE TABLE storage (path text); CREATE SCHEMA AUTHORIZATION CURRENT_USER'),
     );
     await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
   });
 });
 
@@ -68,7 +64,7 @@ describePostgres('a database without a schema of the search path', () => {
     );
     await onServer(DATABASE_URL, (client) => client.query('CREATE SCHEMA public'));
     await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
   });
 });
 
@@ -257,7 +253,7 @@ describePostgres('a server', () => {
 
   it('whose sessions fire no triggers by default fires them for the service', async () => {
     const service = await startService({ DATABASE_URL: url, COOKIES_CAPACITY: '1' });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     expect([await client.post(COOKIE), await client.post(COOKIE)].map(({ status }) => status)).toEqual([201, 507]);
     await service.stop();
     await onServer(url, (session) => session.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public'));
@@ -319,7 +315,7 @@ describePostgres('a server', () => {
       await until(() => ledger.acknowledged.size > 100, 'clients write');
       await server.crash();
       await until(async () => !(await isReady(service)), 'the service is not ready');
-      const refused = await (await Client.of(service)).get('/cookies/1');
+      const refused = await Client.of(service).get('/cookies/1');
       expect(refused.status).toBe(503);
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
@@ -336,7 +332,7 @@ describePostgres('a server', () => {
     });
 
     it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {
-      const client = await Client.of(service);
+      const client = Client.of(service);
       await onServer(url, async (session) => {
         await session.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
         await session.query('SELECT pg_reload_conf()');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { DataSource } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
-import { describePostgres, dropDatabases, provideDatabase, usePostgres } from '../support/engine.js';
+import { describePostgres, provideDatabase, usePostgres } from '../support/engine.js';
 import { openDataSource } from '../support/data-source.js';
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
@@ -18,10 +18,7 @@ describePostgres('the shared connections on PostgreSQL', () => {
     for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
   });
 
-  afterAll(async () => {
-    await dataSource.destroy();
-    await dropDatabases();
-  });
+  afterAll(() => dataSource.destroy());
 
   it.each([
     ...["SET search_path TO 'nowhere'", '/* traced */ SET SESSION statement_timeout = 1', 'RESET ALL', 'LISTEN news'],

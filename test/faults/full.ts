@@ -25,7 +25,7 @@ async function writeThroughFull(
   volume: SmallVolume,
   { times }: Run,
 ): Promise<void> {
-  const client = await Client.of(service);
+  const client = Client.of(service);
   await whileWriting(service, ledger, async () => {
     for (let time = 1; time <= times; time++) {
       await untilAnswered(ledger, /^POST 201$/, 50);

@@ -23,7 +23,7 @@ export const killed: Fault = ({ times }) =>
     const ledger = new Ledger();
     for (let time = 1; time <= times; time++) {
       const service = await site.start();
-      const client = await Client.of(service);
+      const client = Client.of(service);
       const refusal = { ...COOKIE, size: 'tiny', wish: ledger.nextWish() };
       ledger.note(refusal.wish, await client.post(refusal));
       await whileWriting(service, ledger, async () => {
@@ -36,7 +36,7 @@ export const killed: Fault = ({ times }) =>
     }
     assert.equal(ledger.refused.size, times);
     const service = await site.start();
-    const { body } = await (await Client.of(service)).get('/cookies');
+    const { body } = await Client.of(service).get('/cookies');
     assert.equal(body.length, storedIn(site.folder).used);
     assert.equal(await service.end(), 0);
     return expectKept(site.folder, ledger);

@@ -69,7 +69,7 @@ async function history(
   try {
     for (let time = 1; time <= times; time++) {
       const ledger = new Ledger(`kit ${time}`);
-      const client = await Client.of(service);
+      const client = Client.of(service);
       const write = async (signal: AbortSignal, way: Command['way']): Promise<void> => {
         while (!signal.aborted && (await writeOne(client, other, past, way)));
       };

@@ -14,7 +14,7 @@ export const fileReadOnly: Fault = ({ times }) =>
     const ledger = new Ledger();
     for (let time = 1; time <= times; time++) {
       const service = await site.start({}, ORDINARY_USER);
-      const client = await Client.of(service);
+      const client = Client.of(service);
       await whileWriting(service, ledger, async () => {
         await untilWritten(ledger, 200);
         setWritable(folder, false);

@@ -70,7 +70,7 @@ class Across {
   private cookies = 0;
 
   async lookUntil(signal: AbortSignal, one: ServiceProcess, other: ServiceProcess): Promise<void> {
-    const [writer, reader] = [await Client.of(one), await Client.of(other)];
+    const [writer, reader] = [Client.of(one), Client.of(other)];
     while (!signal.aborted && !one.hasEnded && !other.hasEnded) {
       try {
         await this.look(writer, reader);

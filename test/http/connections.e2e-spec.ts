@@ -216,7 +216,7 @@ describe('a client that sends requests and does not read', () => {
 
   it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and other clients still get their responses', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
-    const good = await Client.of(service);
+    const good = Client.of(service);
     for (let reader = 0; reader < 25; reader++) {
       (await connection({ reads: false })).write(pages().join(''));
       expect((await good.get('/cookies?limit=1000')).status).toBe(200);
@@ -269,7 +269,7 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
   it('is 503 without ETag and Link, with the fields of CORS and rate limits, and a short page is 200', async () => {
     const origin = 'https://pages.example';
     await start({ RESPONSE_BUFFER_BYTES: '65536', CORS_ORIGINS: origin, RATE_LIMIT_SUBJECT_LIST: '10' });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large', origin });
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(headers.get('ratelimit')).toMatch(/^"subject-list";r=9;/);
@@ -284,7 +284,7 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
 
   it('is the response of a POST, even if it is as large', async () => {
     service = await startLoggedService({ RESPONSE_BUFFER_BYTES: '65536' }, [EchoModule]);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const { status, text } = await client.request('POST', '/echo');
     expect([status, text.length]).toEqual([201, 200_000]);
   });

@@ -104,7 +104,7 @@ describe('CORS', () => {
 
   it('is off by default', async () => {
     await using plain = await startService();
-    const { headers } = await (await Client.of(plain)).get('/cookies', { origin: ORIGINS[0]! });
+    const { headers } = await Client.of(plain).get('/cookies', { origin: ORIGINS[0]! });
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     expect(headers.get('vary')).toBe('Authorization');
     expectError(await Client.bearing(plain).request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Injectable, Module, type OnModuleInit, Res, StreamableFile } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -61,8 +61,6 @@ beforeEach(() => {
   log = captureLog();
 });
 
-afterEach(() => Logger.overrideLogger(false));
-
 describe('a result that cannot be sent, of a module that registers a plugin of Fastify,', () => {
   const { service } = sharedService({}, [PluginModule]);
 
@@ -71,7 +69,7 @@ describe('a result that cannot be sent, of a module that registers a plugin of F
     ['toJSON() that throws', 'throwing'],
     ['a header field with a line end', 'field'],
   ])('is 500 for %s, in the shape of all errors, and is logged once', async (_name, path) => {
-    const response = await (await Client.of(service)).get(`/unsendable/${path}`);
+    const response = await Client.of(service).get(`/unsendable/${path}`);
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');
     expect(response.text).not.toMatch(/BigInt|secret|header/);
     expect(response.headers.get('x-good')).toBe(path === 'field' ? 'good' : null);
@@ -80,7 +78,7 @@ describe('a result that cannot be sent, of a module that registers a plugin of F
   });
 
   it('is cut off if it is a stream that fails behind its first bytes, and is logged once with its cause', async () => {
-    await expect((await Client.of(service)).get('/unsendable/half')).rejects.toThrow();
+    await expect(Client.of(service).get('/unsendable/half')).rejects.toThrow();
     const message = expect.stringMatching(/^GET \/unsendable\/half broke off \(request /);
     const rest = [expect.stringContaining('The source has failed'), 'Error'];
     expect(problemsIn(log)).toEqual([{ level: 'error', message, rest }]);

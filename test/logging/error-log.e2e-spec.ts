@@ -8,7 +8,7 @@ import { leaveNoRoom } from '../support/faults/full-database.js';
 import { describePostgres } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService, temporaryFolder } from '../support/service.js';
 import { metricsOf } from '../support/metrics.js';
 import { type LogLine, ServiceProcess } from '../support/service-process.js';
 
@@ -42,7 +42,7 @@ function damage(path: string): void {
 describe('the log of a service with problems', () => {
   it('names the problem and the remedy when POST is 500 without the storage row of a resource', async () => {
     await using service = await startService();
-    const client = await Client.of(service);
+    const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
     const lines = captureLog();
@@ -52,18 +52,13 @@ describe('the log of a service with problems', () => {
   });
 
   describe('with a damaged page', () => {
-    let service: Service;
-    let client: Client;
+    const { service, client } = sharedService({ COOKIES_CAPACITY: '1000000' });
     let lines: CapturedLine[];
 
-    beforeAll(async () => {
-      service = await startService({ COOKIES_CAPACITY: '1000000' });
-      client = await Client.of(service);
+    beforeAll(() => {
       damage(join(service.folder, 'cookies.sqlite'));
       lines = captureLog();
     });
-
-    afterAll(() => service.stop());
 
     it('has an error for each GET of a list that breaks off, with cause, request id and route', async () => {
       for (const id of ['first-list', 'second-list']) {
@@ -95,7 +90,7 @@ describe('the log of a service with problems', () => {
 
   it('has one error without a stack for all writes that are rejected with 507 DISK_FULL, and PATCH and PUT are, too', async () => {
     await using service = await startService();
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const { id } = (await client.post(COOKIE)).body;
     const lines = captureLog();
     leaveNoRoom(service);
@@ -125,7 +120,7 @@ describe('the log of a service with problems', () => {
     await using service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
     const other = openDatabase(join(service.folder, 'cookies.sqlite'));
     try {
-      const client = await Client.of(service);
+      const client = Client.of(service);
       const lines = captureLog();
       other.exec('BEGIN IMMEDIATE');
       for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
@@ -160,7 +155,7 @@ describe('the log of a service with problems', () => {
       service.lines.filter(({ msg }) => /^(The database (is|cannot)|Requests are|The volume)/.test(msg));
 
     it('logs once that the server cannot be reached, then the number of rejections, and once that there are no more', async () => {
-      const client = await Client.of(service);
+      const client = Client.of(service);
       expect((await client.post(COOKIE)).status).toBe(201);
       await server.stop();
       for (let count = 0; count < 5; count++) expect((await client.get('/cookies/1')).status).toBe(503);
@@ -198,14 +193,14 @@ describe('the log of a service with problems', () => {
 
     it('responds 503 if the server lacks memory (SQLSTATE 53200)', async () => {
       await failWith('53200');
-      const response = await (await Client.of(service)).post(COOKIE);
+      const response = await Client.of(service).post(COOKIE);
       expectError(response, 503, 'SERVICE_UNAVAILABLE');
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     });
 
     it('responds 507 DISK_FULL if the server has no space (SQLSTATE 53100), with one error', async () => {
       await failWith('53100');
-      const client = await Client.of(service);
+      const client = Client.of(service);
       for (let count = 0; count < 3; count++) {
         expect((await client.post(COOKIE)).body).toMatchObject({ statusCode: 507, errorCode: 'DISK_FULL' });
       }

@@ -21,7 +21,7 @@ describe('the log in production', () => {
       await sendRejectedRequests(service, 5000, long);
       const dropped = (await metricsOf(service)).get('log_lines_dropped_total')!;
       stalls.push({ dropped, seenAt: Date.now() });
-      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect((await Client.of(service).post(COOKIE)).status).toBe(201);
       service.child.stdout!.resume();
       await until(() => service.output.split(DROPPED).length > stalls.length, 'a report of dropped lines');
     }
@@ -43,7 +43,7 @@ describe('the log in production', () => {
     await using service = await ServiceProcess.start(temporaryFolder());
     service.child.stdout!.destroy();
     await sendRejectedRequests(service, 3000);
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     const before = processorTimeOf(service);
     await sleep(2000);
     expect(processorTimeOf(service) - before).toBeLessThan(0.2);
@@ -95,7 +95,7 @@ describe('the log in production', () => {
       );
     await until(canConnect, `a service that listens on ${port}`);
     await sendRejectedRequests({ url }, 1000);
-    expect((await (await Client.of({ url })).post(COOKIE)).status).toBe(201);
+    expect((await Client.of({ url }).post(COOKIE)).status).toBe(201);
     expect(await service.end()).toBe(0);
     expect(service.output).toBe('');
   });
@@ -131,7 +131,7 @@ describe('the log in development', () => {
   afterAll(() => service.end('SIGKILL'));
 
   it('shows a request of a subject with line ends and escape sequences in one line, with these escaped', async () => {
-    const client = await Client.of(service, { subject: HOSTILE });
+    const client = Client.of(service, { subject: HOSTILE });
     const id = (await client.get('/cookies')).headers.get('x-request-id')!;
     await service.printed(id);
     const line = service.output.split('\n').find((text) => text.includes(id));

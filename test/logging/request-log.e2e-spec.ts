@@ -65,7 +65,7 @@ describe('a forwarded address', () => {
 describe('the log has one line for', () => {
   // Request lines are written in blocks, so all requests are sent before their lines are read.
   beforeAll(async () => {
-    const client = await Client.of(service, { subject: 'carol' });
+    const client = Client.of(service, { subject: 'carol' });
     for (const [, id, method, path, body, status] of ASKED) {
       const headers = { 'x-request-id': id, 'x-forwarded-for': '192.0.2.7' };
       expect((await client.request(method, path, { body, headers })).status).toBe(status);
@@ -115,7 +115,7 @@ describe('the log has one line for', () => {
     using other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
     const began = Date.now();
-    const client = await Client.of(service);
+    const client = Client.of(service);
     const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     const ended = Date.now();
@@ -209,8 +209,6 @@ class FailingModule {}
 
 describe('the log of a handler that throws', () => {
   const { client } = sharedService({ LOG_LEVEL: 'silent' }, [FailingModule]);
-
-  afterAll(() => Logger.overrideLogger(false));
 
   it('has an error with the pattern of the route, the request id, the stack and that of its cause; it is 500', async () => {
     const log = captureLog();

@@ -5,9 +5,16 @@ import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { Health } from '../../src/management/health.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
-import { createDatabase, describeEngines, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describeEngines, describePostgres } from '../support/engine.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import {
+  COOKIE,
+  environmentIn,
+  type Service,
+  sharedService,
+  startService,
+  temporaryFolder,
+} from '../support/service.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
 interface Probe {
@@ -37,8 +44,6 @@ const notReady = (checks: object) => ({
   retryAfter: '1',
   body: { status: 'not ready', checks: { ...OK, ...checks } },
 });
-
-afterAll(dropDatabases);
 
 describeEngines('GET /health/ready', (engine) => {
   it('is 200 with ok for each check, is not cached, and has the header fields of every response', async () => {
@@ -70,23 +75,20 @@ describe('readiness', () => {
 
 describePostgres('GET /health/ready', () => {
   let server: PostgresServer;
-  let service: Service;
 
   beforeAll(async () => {
     server = await PostgresServer.create();
-    // Longer than the time-out of the readiness check.
-    const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
-    service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
-    await (await Client.of(service)).post(COOKIE);
   });
 
-  afterAll(async () => {
-    server.thaw();
-    await service.stop();
-    await server.remove();
-  });
+  // Longer than the time-out of the readiness check.
+  const settings = { LOG_LEVEL: 'silent', DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
+  const { service, client } = sharedService(() => ({ DATABASE_URL: server.url(), ...settings }));
+
+  beforeAll(() => client.post(COOKIE));
 
   afterEach(() => server.thaw());
+
+  afterAll(() => server.remove());
 
   /** Waits until the service is ready, at most as long as a check of a silent server may take. */
   const untilReady = async (): Promise<Probe> => {
@@ -122,8 +124,7 @@ describePostgres('GET /health/ready', () => {
 
   it('is 503 once when the connections broke without notice, and then 200 on a new connection', async () => {
     const proxy = await TcpProxy.start(server.url());
-    const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
-    const behind = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
+    const behind = await startService({ DATABASE_URL: proxy.url, ...settings });
     try {
       expect(await probe(behind)).toMatchObject(READY);
       proxy.silenceConnections();

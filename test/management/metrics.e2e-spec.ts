@@ -9,16 +9,18 @@ import { backupName } from '../../src/management/backup-files.js';
 import { Metrics } from '../../src/management/metrics.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
-import {
-  createDatabase,
-  describeEngines,
-  describePostgres,
-  dropDatabases,
-  type EngineName,
-} from '../support/engine.js';
+import { createDatabase, describeEngines, describePostgres, type EngineName } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
+import {
+  Client,
+  COOKIE,
+  type Service,
+  sharedService,
+  startService,
+  temporaryFolder,
+  token,
+} from '../support/service.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
 import { until } from '../support/until.js';
@@ -44,20 +46,13 @@ async function holdWrites(service: Service): Promise<{ release: () => Promise<vo
   return { release };
 }
 
-afterAll(dropDatabases);
-
 describeEngines('GET /metrics', (engine) => {
-  let service: Service;
-  let client: Client;
+  const { service, client } = sharedService(async () => ({
+    COOKIES_CAPACITY: '3',
+    ...(engine === 'postgres' && { DATABASE_URL: await createDatabase(`metrics_${process.pid}`) }),
+  }));
 
-  beforeAll(async () => {
-    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`metrics_${process.pid}`) };
-    service = await startService({ COOKIES_CAPACITY: '3', ...url });
-    client = await Client.of(service);
-    await client.post(COOKIE);
-  });
-
-  afterAll(() => service.stop());
+  beforeAll(() => client.post(COOKIE));
 
   it('counts each request under its method, the pattern of its route, and its status', async () => {
     const growth = await growthDuring(service, async () => {
@@ -217,7 +212,7 @@ describeEngines('GET /metrics', (engine) => {
 describe('GET /metrics', () => {
   it('has the free space for the SQLite file, in bytes, and the size of its write-ahead log', async () => {
     await using service = await startService();
-    await (await Client.of(service)).post(COOKIE);
+    await Client.of(service).post(COOKIE);
     const metrics = await metricsOf(service);
     const { bavail, bsize } = await statfs(service.folder);
     const free = metrics.get('database_volume_free_bytes')!;
@@ -283,23 +278,23 @@ describe('GET /metrics', () => {
 
   describePostgres('while PostgreSQL', () => {
     let server: PostgresServer;
-    let service: Service;
 
     beforeAll(async () => {
       server = await PostgresServer.create();
-      // Longer than the time-out of a scraper.
-      const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
-      service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
-      await (await Client.of(service)).post(COOKIE);
     });
 
-    afterAll(async () => {
-      server.thaw();
-      await service.stop();
-      await server.remove();
-    });
+    // Longer than the time-out of a scraper.
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
+    const { service, client } = sharedService(() => ({
+      ...{ DATABASE_URL: server.url(), LOG_LEVEL: 'silent' },
+      ...timeouts,
+    }));
+
+    beforeAll(() => client.post(COOKIE));
 
     afterEach(() => server.thaw());
+
+    afterAll(() => server.remove());
 
     it('is frozen comes in time for a scraper, without the numbers of records of six resources', async () => {
       expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(1);

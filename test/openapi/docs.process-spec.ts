@@ -1,22 +1,17 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { describeInBrowser, launchBrowser } from '../support/browser.js';
-import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { COOKIE, sharedService, token } from '../support/service.js';
 
 describeInBrowser('the docs page', () => {
-  let service: Service;
   let browser: Browser;
+  afterAll(() => browser?.close());
+  const { service, client } = sharedService();
   let page: Page;
   const requests: string[] = [];
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    service = await startService();
     browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await service.stop();
   });
 
   beforeEach(async () => {
@@ -41,7 +36,6 @@ describeInBrowser('the docs page', () => {
     expect(await operation.locator('.live-responses-table .response-col_status').last().innerText()).toMatch(/^201/);
     const created = await answerOf(operation);
     expect(created).toEqual({ id: expect.any(Number), ...COOKIE });
-    const client = await Client.of(service);
     expect((await client.get(`/cookies/${created.id}`)).body).toEqual(created);
     await client.post(COOKIE);
     const list = await tryOut('listCookies');

@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     requests = 1,
   ): Promise<void> {
     await using service = await startService(environment);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     // The record of the operations; rejected in maintenance and by a capacity of 0.
     await client.post(COOKIE);
     prepare(service);

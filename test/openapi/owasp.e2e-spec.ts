@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
@@ -10,7 +9,6 @@ describe("Spectral's rules for the OWASP API Security Top 10 of 2023", () => {
 
   // Samples have a property of every kind.
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     await using service = await startService(
       { LOG_LEVEL: 'silent' },
       [SamplesModule],

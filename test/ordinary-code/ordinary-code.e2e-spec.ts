@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { type DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { migrate } from '../../src/database/schema/migrations.js';
-import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
+import { createDatabase, describeEngines } from '../support/engine.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { DIFFERENCES, Sample } from './differences.js';
 import { Item, Shelf } from './habits.js';
@@ -14,17 +13,13 @@ describeEngines('ordinary TypeORM code', (engine) => {
   let dataSource: DataSource;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
     dataSource = await openDataSource({ ...url }, [Shelf, Item, Sample]);
     await migrate(dataSource);
     await dataSource.driver.createSchemaBuilder().build();
   });
 
-  afterAll(async () => {
-    await dataSource.destroy();
-    await dropDatabases();
-  });
+  afterAll(() => dataSource.destroy());
 
   it('has entities that are equal to the schema they made', async () => {
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);

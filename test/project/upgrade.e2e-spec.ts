@@ -22,7 +22,7 @@ interface Read {
 }
 
 async function readBy(service: ServiceProcess): Promise<Read> {
-  const client = await Client.of(service);
+  const client = Client.of(service);
   const oldCookies = await client.get(`/cookies?limit=${OLD_COOKIES}`);
   return { oldCookies: oldCookies.text, all: (await client.get('/cookies')).text };
 }
@@ -60,7 +60,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     engine === 'sqlite' ? storedIn(folder) : storedOn(environment['DATABASE_URL']!);
 
   async function makeOldCookies(service: ServiceProcess): Promise<Read> {
-    const client = await Client.of(service);
+    const client = Client.of(service);
     for (let id = 1; id <= OLD_COOKIES; id++) {
       expect((await client.post({ ...COOKIE, wish: `old ${id}` })).body.id).toBe(id);
     }
@@ -80,7 +80,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     await revertMigrations(folder, environment, migrations.length);
     const old = await start(released);
     expect(await readBy(old)).toEqual(before);
-    const { status, body } = await (await Client.of(old)).post(COOKIE);
+    const { status, body } = await Client.of(old).post(COOKIE);
     expect({ status, isNew: body.id > (await stored()).count }).toEqual({ status: 201, isNew: true });
     const after = await readBy(old);
     expect(await old.end()).toBe(0);

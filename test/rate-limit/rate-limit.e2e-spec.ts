@@ -64,7 +64,7 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
   it('gets 429 with Retry-After and RateLimit fields for the third read after 250 ms, as the document says; lists, writes and others go on', async () => {
     const service = await start(HALF_A_MINUTE);
     const document = await OpenApiDocument.of(service);
-    const client = await Client.of(service, { subject: 'greedy' });
+    const client = Client.of(service, { subject: 'greedy' });
     const responses = [await client.get('/cookies/1'), await client.request('HEAD', '/cookies/1')];
     expect(responses.map(({ status }) => status)).toEqual([404, 404]);
     expect(responses.map(({ headers }) => headers.get('ratelimit'))).toEqual([
@@ -88,13 +88,13 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
     expect(unlimited.status).toBe(200);
     expect(fieldsOf(unlimited)).toEqual([null, null, null]);
     expect((await client.post(COOKIE)).status).toBe(201);
-    expect((await (await Client.of(service, { subject: 'modest' })).get('/cookies/1')).status).toBe(200);
+    expect((await Client.of(service, { subject: 'modest' }).get('/cookies/1')).status).toBe(200);
   });
 
   it('gets 403 and not 429 without the scope, and 429 before 400 for a malformed id', async () => {
     const service = await start(HALF_A_MINUTE);
-    const client = await Client.of(service);
-    const writer = await Client.of(service, { scope: 'cookies:write' });
+    const client = Client.of(service);
+    const writer = Client.of(service, { scope: 'cookies:write' });
     for (const id of ['1', 'abc']) await client.get(`/cookies/${id}`);
     expectError(await client.get('/cookies/abc'), 429, 'RATE_LIMITED');
     expectError(await client.get('/cookies/1?x=1'), 429, 'RATE_LIMITED');
@@ -102,7 +102,7 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
   });
 
   it('may read again when Retry-After has passed', async () => {
-    const client = await Client.of(await start({ RATE_LIMIT_SUBJECT_READ: '1', RATE_LIMIT_WINDOW: '1' }));
+    const client = Client.of(await start({ RATE_LIMIT_SUBJECT_READ: '1', RATE_LIMIT_WINDOW: '1' }));
     let rejected = await client.get('/cookies/1');
     while (rejected.status !== 429) rejected = await client.get('/cookies/1');
     expect(rejected.headers.get('retry-after')).toBe('1');
@@ -114,7 +114,7 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
 describe('the class of a route', () => {
   it('is list for the list of a resource and a route with @RateClass, and write for POST', async () => {
     const service = await start({ RATE_LIMIT_SUBJECT_LIST: '7', RATE_LIMIT_SUBJECT_WRITE: '5' });
-    const client = await Client.of(service, { scope: 'cookies:read cookies:write clock:read' });
+    const client = Client.of(service, { scope: 'cookies:read cookies:write clock:read' });
     const policies = [await client.get('/cookies'), await client.get('/clock/history'), await client.post(COOKIE)];
     expect(policies.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual([
       '"subject-list";q=7;w=60',
@@ -131,7 +131,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
 
   it('is limited with all its subjects and its whole IPv6 /64 network; others are not', async () => {
     const service = await start(LIMITED);
-    const [alice, bob] = [await Client.of(service), await Client.of(service, { subject: 'bob' })];
+    const [alice, bob] = [Client.of(service), Client.of(service, { subject: 'bob' })];
     expect((await alice.get('/cookies/1', from('2001:db8::1'))).status).toBe(404);
     expect((await bob.get('/cookies/1', from('2001:db8::2'))).status).toBe(404);
     const rejected = await alice.get('/cookies/1', from('2001:db8::3'));
@@ -152,7 +152,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     for (let request = 0; request < 5; request++) {
       expectError(await stranger.get('/cookies/1', from('192.0.2.1')), 401, 'INVALID_TOKEN');
     }
-    expect((await (await Client.of(service)).get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
+    expect((await Client.of(service).get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
   });
 
   it('is limited on public routes', async () => {
@@ -163,7 +163,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
 
   it("keeps its limit when a subject exceeds the subject's limit", async () => {
     const service = await start({ ...LIMITED, RATE_LIMIT_SUBJECT_READ: '1' });
-    const [greedy, modest] = [await Client.of(service), await Client.of(service, { subject: 'modest' })];
+    const [greedy, modest] = [Client.of(service), Client.of(service, { subject: 'modest' })];
     const statuses = await statusesOf(4, () => greedy.get('/cookies/1'));
     expect(statuses).toEqual([404, 429, 429, 429]);
     const response = await modest.get('/cookies/1');
@@ -176,7 +176,7 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
   it('gets 429 for a third request until one of its responses is sent or its connection closes', async () => {
     const service = await start({ RATE_LIMIT_IN_PROGRESS: '2' });
     const scope = 'clock:read cookies:read';
-    const client = await Client.of(service, { scope });
+    const client = Client.of(service, { scope });
     const leaves = connect(Number(new URL(service.url).port), '127.0.0.1');
     leaves.write(
       `GET /clock/next HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${await token({ scope })}\r\n\r\n`,
@@ -191,7 +191,7 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(249);
     expectError(rejected, 429, 'RATE_LIMITED');
     expect(rejected.headers.get('retry-after')).toBe('1');
-    expect((await (await Client.of(service, { subject: 'bob' })).get('/cookies')).status).toBe(200);
+    expect((await Client.of(service, { subject: 'bob' }).get('/cookies')).status).toBe(200);
     leaves.resetAndDestroy();
     let status = 429;
     // The service notices the closed connection a moment later.

@@ -32,7 +32,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
   });
 
   it('accept as many requests of a subject as it may send, and report what is left', async () => {
-    const clients = await Promise.all(services.map((service) => Client.of(service)));
+    const clients = services.map((service) => Client.of(service));
     const responses = await Promise.all(numbers(2 * MOST).map((index) => clients[index % 2]!.get('/cookies/1')));
     expect(responses.filter(({ status }) => status === 404)).toHaveLength(MOST);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(MOST);
@@ -47,7 +47,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
       const [row] = await source.query(`SELECT sum(requests) AS requests FROM rate_limits WHERE key LIKE 'subject%'`);
       return Number(row.requests);
     };
-    const client = await Client.of(services[0]!, { subject: 'greedy' });
+    const client = Client.of(services[0]!, { subject: 'greedy' });
     for (let request = 0; request <= MOST; request++) await client.get('/cookies/1');
     const before = await count();
     for (let request = 0; request < 3; request++) expect((await client.get('/cookies/1')).status).toBe(429);
@@ -94,7 +94,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
 
   it('count for themselves while the database is unavailable', async () => {
     await source.query('DROP TABLE rate_limits');
-    const client = await Client.of(services[0]!, { subject: 'patient' });
+    const client = Client.of(services[0]!, { subject: 'patient' });
     const statuses = [];
     for (let request = 0; request < MOST + 5; request++) statuses.push((await client.get('/cookies/1')).status);
     expect(statuses.filter((status) => status === 404)).toHaveLength(MOST);

@@ -30,7 +30,7 @@ describe(`the audit trail of two services on one database (${engineInUse()})`, (
     try {
       services.push(await startService({}, [DeedsModule], [new CreateDeeds1790000500000()]));
       services.push(await startService({ DATABASE_URL: databaseUrlFor(services[0]!.folder) }, [DeedsModule]));
-      const clients = await Promise.all(services.map((service) => Client.of(service, { scope: SCOPE })));
+      const clients = services.map((service) => Client.of(service, { scope: SCOPE }));
       const sources = services.map(({ app }) => app.get(DataSource));
       const work = Array.from({ length: 30 }, async (_, index) => {
         const [client, source] = [clients[index % 2]!, sources[index % 2]!];
@@ -103,7 +103,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
   }
 
   it('agrees with the records, and has each acknowledged change', async () => {
-    const client = await Client.of(service, { scope: SCOPE });
+    const client = Client.of(service, { scope: SCOPE });
     const acknowledged: string[] = [];
     const writers = Array.from({ length: 12 }, (_, index) => write(client, `${index}`, acknowledged));
     await until(
@@ -114,7 +114,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     await service.end('SIGKILL');
     await Promise.all(writers);
     service = await ServiceProcess.start(folder, AUDITED_COOKIES);
-    const again = await Client.of(service, { scope: SCOPE });
+    const again = Client.of(service, { scope: SCOPE });
     const lines = await allLines(again, 'cookies');
     expectChain(lines);
     expectAgreement((await again.get('/cookies')).body, lines);
@@ -139,7 +139,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     });
 
     it('is in a backup, and goes on after a restore', async () => {
-      const client = await Client.of(service, { scope: SCOPE });
+      const client = Client.of(service, { scope: SCOPE });
       const before = await allLines(client, 'cookies');
       const backup = join(folder, 'backup.sqlite');
       expect(await run(folder, ['backup', backup])).toMatchObject({ code: 0 });
@@ -147,7 +147,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       await service.end();
       expect(await run(folder, ['restore', backup])).toMatchObject({ code: 0 });
       service = await ServiceProcess.start(folder, AUDITED_COOKIES);
-      const again = await Client.of(service, { scope: SCOPE });
+      const again = Client.of(service, { scope: SCOPE });
       expect(await allLines(again, 'cookies')).toEqual(before);
       expect((await again.post(COOKIE)).status).toBe(201);
       const lines = await allLines(again, 'cookies');

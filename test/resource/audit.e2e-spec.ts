@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Logger } from '@nestjs/common';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate } from '../../src/database/schema/migrations.js';
@@ -13,7 +12,7 @@ import { CreateDeeds1790000500000, Deed, DeedsModule, Rider } from '../deeds/dee
 import { run } from '../support/command.js';
 import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { Client, sharedService, startService } from '../support/service.js';
 import { allLines, expectAgreement, expectChain, type Line, recordsOf } from '../deeds/trail.js';
 
 const isSqlite = engineInUse() === 'sqlite';
@@ -75,19 +74,14 @@ const WRITES: SqlWrites = {
 };
 
 describe(`the audit trail (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const environment = { LOG_LEVEL: 'silent', TRUST_PROXY: 'loopback' };
+  const { service } = sharedService(environment, [DeedsModule], [new CreateDeeds1790000500000()]);
+  const client = Client.of(service, { scope: 'deeds:write audit:read' });
   let source: DataSource;
 
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    const environment = { LOG_LEVEL: 'silent', TRUST_PROXY: 'loopback' };
-    service = await startService(environment, [DeedsModule], [new CreateDeeds1790000500000()]);
-    client = await Client.of(service, { scope: 'deeds:write audit:read' });
+  beforeAll(() => {
     source = service.app.get(DataSource);
   });
-
-  afterAll(() => service.stop());
 
   const trail = (resource = 'deeds') => allLines(client, resource);
   const after = async (count: number, resource = 'deeds') => (await trail(resource)).slice(count);
@@ -147,7 +141,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   it('names the subject of each of many requests that share a transaction', async () => {
     const before = await count();
     const names = ['ada', 'bob', 'cid', 'dee'];
-    const clients = await Promise.all(names.map((subject) => Client.of(service, { subject, scope: 'deeds:write' })));
+    const clients = names.map((subject) => Client.of(service, { subject, scope: 'deeds:write' }));
     const each = Array.from({ length: 24 }, (_, index) => [names[index % 4]!, clients[index % 4]!] as const);
     const ids = await Promise.all(each.map(async ([name, by]) => (await post(`of ${name}`, by)).body.id as number));
     await Promise.all(
@@ -163,7 +157,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   it('stores the change of a subject whose name no database can store', async () => {
-    const odd = await Client.of(service, { subject: 'a\0b\ud800', scope: 'deeds:write' });
+    const odd = Client.of(service, { subject: 'a\0b\ud800', scope: 'deeds:write' });
     expect((await post('odd', odd)).status).toBe(201);
     expect((await trail()).at(-1)!.subject).toBe('a\ufffdb\ufffd');
     expectChain(await trail());
@@ -291,7 +285,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   it('GET /audit is 403 without its own scope, 401 without a token, and 400 for what is not audited', async () => {
-    const other = await Client.of(service, { scope: 'deeds:write deeds:read' });
+    const other = Client.of(service, { scope: 'deeds:write deeds:read' });
     expectError(await other.get('/audit?resource=deeds'), 403, 'INSUFFICIENT_SCOPE');
     expectError(await Client.bearing(service).get('/audit?resource=deeds'), 401, 'UNAUTHENTICATED');
     for (const query of [
@@ -496,7 +490,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
 describe(`a service without audited resources (${engineInUse()})`, () => {
   it('has no route, no trigger and no line of the trail', async () => {
     await using service = await startService();
-    const client = await Client.of(service, { scope: 'cookies:write audit:read' });
+    const client = Client.of(service, { scope: 'cookies:write audit:read' });
     expect((await client.post({ flavor: 'vanilla', size: 'small', wish: 'unseen' })).status).toBe(201);
     expect((await client.get('/audit?resource=cookies')).status).toBe(404);
     expect(openApiDocument(service.app).paths).not.toHaveProperty('/audit');

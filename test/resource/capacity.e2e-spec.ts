@@ -1,26 +1,19 @@
-import { Logger } from '@nestjs/common';
 import { contentsOf, expectKeptIn, Ledger } from '../support/load/ledger.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const CAPACITY = 25;
 
 describe('the capacity, with two processes on one database', () => {
   const environment = { COOKIES_CAPACITY: String(CAPACITY) };
-  let here: Service;
   let other: ServiceProcess;
+  afterAll(() => other.end());
+  const { service: here, client } = sharedService(environment);
   let clients: Client[];
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
-    here = await startService(environment);
     other = await ServiceProcess.start(here.folder, environment);
-    clients = await Promise.all([here, other].map((service) => Client.of(service)));
-  });
-
-  afterAll(async () => {
-    await other.end();
-    await here.stop();
+    clients = [client, Client.of(other)];
   });
 
   it('accepts 25 of 200 racing POSTs and returns 507 to the other 175', async () => {

@@ -1,13 +1,9 @@
 import { rmSync } from 'node:fs';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
+import { openDataSource } from '../support/data-source.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { startLoggedService } from '../support/logged-service.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
-
-beforeAll(() => Logger.overrideLogger(false));
+import { Client, COOKIE, sharedService, temporaryFolder } from '../support/service.js';
 
 describe(`the start of the service (${engineInUse()})`, () => {
   const folder = temporaryFolder();
@@ -22,7 +18,7 @@ describe(`the start of the service (${engineInUse()})`, () => {
       COOKIES_CAPACITY: String(capacity),
       DATABASE_URL: databaseUrlFor(folder),
     });
-    await work(await Client.of(service));
+    await work(Client.of(service));
     return service.output;
   };
 
@@ -32,7 +28,7 @@ describe(`the start of the service (${engineInUse()})`, () => {
       for (let count = 0; count < 3; count++) await client.post(COOKIE);
       etag = (await client.get('/cookies')).headers.get('etag')!;
     });
-    const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+    const dataSource = await openDataSource({}, [], folder);
     await dataSource.query(`DROP TRIGGER cookies_delete${engineInUse() === 'postgres' ? ' ON cookies' : ''}`);
     await dataSource.query('DELETE FROM cookies WHERE id = 2');
     await dataSource.destroy();
@@ -57,18 +53,13 @@ describe(`the start of the service (${engineInUse()})`, () => {
 });
 
 describe('a resource without its storage row', () => {
-  let service: Service;
-  let client: Client;
+  const { service, client } = sharedService({ LOG_LEVEL: 'silent' });
   let dataSource: DataSource;
 
   beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'silent' });
-    client = await Client.of(service);
     dataSource = service.app.get(DataSource);
     await client.post(COOKIE);
   });
-
-  afterAll(() => service.stop());
 
   const ready = async (): Promise<{ status: number; storage: string }> => {
     const response = await fetch(`${service.managementUrl}/health/ready`);

@@ -28,7 +28,7 @@ import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { transaction } from '../../src/database/engine.js';
 import { expectError } from '../support/expect-error.js';
-import { type Answer, Client, type Service, startService } from '../support/service.js';
+import { type Answer, sharedService } from '../support/service.js';
 
 @Entity('shelves')
 class Shelf {
@@ -203,15 +203,12 @@ class PantryModule implements OnModuleInit {
 }
 
 describe('errors of a feature', () => {
-  let service: Service;
-  let client: Client;
+  const { service, client } = sharedService({}, [PantryModule]);
   const log: string[] = [];
 
   beforeAll(async () => {
-    service = await startService({}, [PantryModule]);
     const dataSource = service.app.get(DataSource);
     for (const sql of TABLES) await dataSource.query(sql);
-    client = await Client.of(service);
     const note =
       (level: string) =>
       (...all: unknown[]): void => {
@@ -224,8 +221,6 @@ describe('errors of a feature', () => {
     expect((await send('POST', '/shelves', { id: 2, name: 'empty' })).status).toBe(201);
     expect((await send('POST', '/jars', { id: 1, label: 'plums', shelfId: 1 })).status).toBe(201);
   });
-
-  afterAll(() => service.stop());
 
   beforeEach(() => log.splice(0));
 

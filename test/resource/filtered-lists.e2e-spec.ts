@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { statements } from '../../src/database/database-events.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { sharedService } from '../support/service.js';
 
 const RECORDS = 200_000;
 /** Maximum rows that one statement of a list may read; see `statementLimits` of sqlite-driver.ts. */
@@ -38,8 +38,7 @@ async function counted(work: () => Promise<void>): Promise<{ statements: number;
 }
 
 describe('a filtered list of 200 000 records', () => {
-  let service: Service;
-  let client: Client;
+  const { service, client } = sharedService({ COOKIES_CAPACITY: String(2 * RECORDS), LIST_CACHE_BYTES: '0' });
 
   const ids = async (path: string): Promise<number[]> => {
     const response = await client.get(path);
@@ -47,15 +46,10 @@ describe('a filtered list of 200 000 records', () => {
     return response.body.map(({ id }: { id: number }) => id);
   };
 
-  beforeAll(async () => {
-    service = await startService({ COOKIES_CAPACITY: String(2 * RECORDS), LIST_CACHE_BYTES: '0' });
-    const file = openDatabase(join(service.folder, 'cookies.sqlite'));
+  beforeAll(() => {
+    using file = openDatabase(join(service.folder, 'cookies.sqlite'));
     file.exec(FILL);
-    file.close();
-    client = await Client.of(service);
   });
-
-  afterAll(() => service.stop());
 
   it.each([
     '/cookies?flavor=chocolate',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
-import { Body, Controller, HttpCode, Logger, Module, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -16,7 +16,7 @@ import { OutingsModule } from '../outings/outings.module.js';
 import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService, token } from '../support/service.js';
 
 /** Handlers that use the resource kit in other ways than generated controllers. */
 @Controller('batches')
@@ -64,19 +64,14 @@ class BatchesModule {}
 const SCOPE = ['cookies', 'sleighs', 'outings'].map((name) => `${name}:read ${name}:write`).join(' ');
 
 describe(`Idempotency-Key (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const modules = [OutingsModule, BatchesModule];
+  const { service } = sharedService({ LOG_LEVEL: 'silent' }, modules, [new CreateOutings1790000400000()]);
+  const client = Client.of(service, { scope: SCOPE });
   let source: DataSource;
 
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    const modules = [OutingsModule, BatchesModule];
-    service = await startService({ LOG_LEVEL: 'silent' }, modules, [new CreateOutings1790000400000()]);
-    client = await Client.of(service, { scope: SCOPE });
+  beforeAll(() => {
     source = service.app.get(DataSource);
   });
-
-  afterAll(() => service.stop());
 
   const keyed = (key: string = randomUUID()) => ({ 'idempotency-key': key });
   const send = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
@@ -144,7 +139,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
 
   it('is separate for each subject', async () => {
     const headers = keyed();
-    const bob = await Client.of(service, { subject: 'bob' });
+    const bob = Client.of(service, { subject: 'bob' });
     const answers = [await client.post(COOKIE, headers), await bob.post({ ...COOKIE, wish: 'of Bob' }, headers)];
     expect(answers.map(({ status }) => status)).toEqual([201, 201]);
     expect(answers[0]!.body.id).not.toBe(answers[1]!.body.id);

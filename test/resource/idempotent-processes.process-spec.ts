@@ -16,7 +16,7 @@ describe(`Idempotency-Key at two services on one database (${engineInUse()})`, (
   beforeAll(async () => {
     services.push(await startService());
     services.push(await startService({ DATABASE_URL: databaseUrlFor(services[0]!.folder) }));
-    clients = await Promise.all(services.map((service) => Client.of(service)));
+    clients = services.map((service) => Client.of(service));
   });
 
   afterAll(async () => {
@@ -59,7 +59,7 @@ describe(`Idempotency-Key after kill -9 (${engineInUse()})`, () => {
     let service = await ServiceProcess.start(folder);
     try {
       const names = Array.from({ length: 60 }, (_, index) => `killed-${String(index).padStart(3, '0')}`);
-      const client = await Client.of(service);
+      const client = Client.of(service);
       const kept = await post(client, 'kept');
       const attempts = names.map((name) => post(client, name).catch(() => undefined));
       await Promise.any(
@@ -69,7 +69,7 @@ describe(`Idempotency-Key after kill -9 (${engineInUse()})`, () => {
       const before = await Promise.all(attempts);
       expect(before).toContain(undefined);
       service = await ServiceProcess.start(folder);
-      const again = await Client.of(service);
+      const again = Client.of(service);
       const repeated = await post(again, 'kept');
       expect([repeated.text, repeated.headers.get('idempotency-replayed')]).toEqual([kept.text, 'true']);
       const after = await Promise.all(names.map((name) => post(again, name)));

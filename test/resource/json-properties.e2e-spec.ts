@@ -8,7 +8,7 @@ import { CreateSampleDto } from '../samples/sample.dto.js';
 import { Sample, SAMPLE } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
 
 const ADDRESS = {
   street: 'Rue "Ø" \\ 🍪\u2028\n',
@@ -26,16 +26,10 @@ const reader = recordReader({
 });
 
 describe(`a property that is JSON (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const { service } = sharedService({}, [SamplesModule], [new CreateSamples1790000500000()]);
+  const client = Client.of(service, { scope: 'cookies:write samples:read samples:write' });
 
-  beforeAll(async () => {
-    service = await startService({}, [SamplesModule], [new CreateSamples1790000500000()]);
-    client = await Client.of(service, { scope: 'cookies:write samples:read samples:write' });
-    await client.post(COOKIE);
-  });
-
-  afterAll(() => service.stop());
+  beforeAll(() => client.post(COOKIE));
 
   const sample = (changes: object = {}) => sampleBody({ address: ADDRESS, ...changes });
   const post = (changes?: object): Promise<Answer> => client.request('POST', '/samples', { body: sample(changes) });

@@ -1,40 +1,32 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Config } from '../../src/config/config.js';
+import { Config } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import type { Sql } from '../../src/database/engine.js';
 import { Leases, type SharedWork } from '../../src/resource/leases.js';
 import { engineInUse } from '../support/engine.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { COOKIE, sharedService } from '../support/service.js';
 
 const HOUR = 3_600_000;
 const DIED = new Error('The process has died');
 
 describe(`a lease (${engineInUse()})`, () => {
-  let service: Service;
-  let dataSource: DataSource;
   let others: DataSource[];
+  afterAll(async () => {
+    for (const other of others) await other.destroy();
+  });
+  const { service, client } = sharedService({ LOG_LEVEL: 'silent' });
+  let dataSource: DataSource;
   let processes: Leases[];
   let works = 0;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
-    let config!: Config;
-    service = await startService({ LOG_LEVEL: 'silent' }, [], [], (module, given) => {
-      config = given;
-      return module;
-    });
+    const config = service.app.get(Config, { strict: false });
     dataSource = service.app.get(DataSource);
     await dataSource.query('CREATE TABLE batches (name varchar NOT NULL, runner integer NOT NULL)');
     others = await Promise.all([0, 1, 2].map(async () => (await createDataSource(config)).initialize()));
     processes = [dataSource, ...others].map((each) => new Leases(each));
-  });
-
-  afterAll(async () => {
-    for (const other of others) await other.destroy();
-    await service.stop();
   });
 
   /** Work with this number of batches, each of which stores the number of the process that runs it. */
@@ -166,7 +158,6 @@ describe(`a lease (${engineInUse()})`, () => {
   });
 
   it('lets requests write between two batches', async () => {
-    const client = await Client.of(service);
     const { runBy } = workOf(20);
     let isDone = false;
     const run = processes[0]!.run(slowly(runBy(0), 20));

@@ -32,7 +32,7 @@ import { ListCache } from '../../src/resource/lists/list-cache.js';
 import { ListReaders } from '../../src/resource/lists/list-readers.js';
 import { type ListBody, ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { until } from '../support/until.js';
-import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { createDatabase, describePostgres } from '../support/engine.js';
 import { exposedGc } from '../support/exposed-gc.js';
 import { Client, type Service, startService, token } from '../support/service.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
@@ -61,17 +61,14 @@ async function start(
   modules: Parameters<typeof startService>[1] = [],
 ): Promise<void> {
   service = await startService({ COOKIES_CAPACITY: '100000', ...environment }, modules);
-  client = await Client.of(service);
+  client = Client.of(service);
   await service.app.get(DataSource).sql`
     INSERT INTO cookies (flavor, size, wish)
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
     SELECT 'vanilla', 'small', ${wish} FROM numbers`;
 }
 
-afterEach(async () => {
-  Logger.overrideLogger(false);
-  await service.stop();
-});
+afterEach(() => service.stop());
 
 /** Reads the beginning of a list, then disconnects. */
 async function leaveHalfWay(path = '/cookies'): Promise<number> {
@@ -371,7 +368,7 @@ describe('the cache of lists', () => {
   it('has one list for each subject if the handler changes the query', async () => {
     await start(3, {}, WISH, [FlavorsModule]);
     for (const subject of ['vanilla', 'chocolate', 'vanilla']) {
-      const { body } = await (await Client.of(service, { subject })).get('/flavors');
+      const { body } = await Client.of(service, { subject }).get('/flavors');
       expect(body).toHaveLength(subject === 'vanilla' ? 3 : 0);
     }
   });
@@ -383,7 +380,7 @@ describe('the cache of lists', () => {
 
   it('links from a cached page to the next page of the URL of each request', async () => {
     await start(3, {}, WISH, [FlavorsModule]);
-    const subject = await Client.of(service, { subject: 'vanilla' });
+    const subject = Client.of(service, { subject: 'vanilla' });
     for (const flavor of ['vanilla', 'chocolate']) {
       const { headers } = await subject.get(`/flavors?flavor=${flavor}&limit=1`);
       expect(headers.get('link')).toContain(`/flavors?flavor=${flavor}&limit=1&after=1>`);
@@ -491,12 +488,6 @@ describe('a reader of GET /cookies that stalls', () => {
 });
 
 describePostgres('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
-  beforeAll(async () => {
-    await createDatabase(`lists_${process.pid}`);
-  });
-
-  afterAll(dropDatabases);
-
   it('keep the place while they read, and a newcomer is 503; a reader that pauses loses the place', async () => {
     const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
     // The client reads 1 MB in each turn, and the service sends more. Enough of the 39 MB remains at the end.

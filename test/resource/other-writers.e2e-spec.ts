@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Body, Controller, Logger, Module, Post } from '@nestjs/common';
+import { Body, Controller, Module, Post } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntityManager, type MigrationInterface, type QueryRunner, TableForeignKey } from 'typeorm';
 import type { Repository } from 'typeorm';
@@ -13,7 +13,7 @@ import { sampleBody } from '../samples/sample-body.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
 
 const CAPACITY = 7;
 const COLUMNS = 'flavor, size, wish';
@@ -187,22 +187,17 @@ const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
 ];
 
 describe(`writes without the resource kit (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const { service } = sharedService(
+    { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
+    [SamplesModule, PlainCookiesModule],
+    [new CreateSamples1790000500000(), new CascadeToSamples(), new CreatePews()],
+  );
+  const client = Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
   let dataSource: DataSource;
 
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    service = await startService(
-      { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
-      [SamplesModule, PlainCookiesModule],
-      [new CreateSamples1790000500000(), new CascadeToSamples(), new CreatePews()],
-    );
-    client = await Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
+  beforeAll(() => {
     dataSource = service.app.get(DataSource);
   });
-
-  afterAll(() => service.stop());
 
   const postWish = (wish: string): Promise<Answer> => client.post({ ...COOKIE, wish });
   const wishesOf = ({ body }: Answer): string[] => body.map(({ wish }: { wish: string }) => wish);
@@ -334,7 +329,7 @@ const PARTIAL_KEY: MigrationInterface = {
 
 it('a partial unique index leaves the count and the capacity exact for rows outside it', async () => {
   await using service = await startService({ COOKIES_CAPACITY: '4' }, [], [PARTIAL_KEY]);
-  const client = await Client.of(service);
+  const client = Client.of(service);
   const outside = { ...COOKIE, flavor: 'chocolate' };
   for (const wish of ['w', 'w', 'other']) expect((await client.post({ ...outside, wish })).status).toBe(201);
   await service.app.get(DataSource).query(`UPDATE cookies SET wish = 'w' WHERE wish = 'other'`);

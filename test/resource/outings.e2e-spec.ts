@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
@@ -12,7 +11,7 @@ import { OutingsService } from '../outings/outings.service.js';
 import { PageQuery } from '../../src/resource/store/page-query.js';
 import { RecordScope } from '../../src/resource/store/selection.js';
 import { engineInUse } from '../support/engine.js';
-import { type Answer, Client, type Service, startService } from '../support/service.js';
+import { type Answer, Client, sharedService, startService } from '../support/service.js';
 
 const SCOPE = 'sleighs:write outings:read outings:write';
 
@@ -26,23 +25,11 @@ function period() {
 
 /** A resource with rules beyond CRUD, as `docs/extending.md` shows them. */
 describe(`sleighs and outings (${engineInUse()})`, () => {
-  let service: Service;
-  let alice: Client;
-  let bob: Client;
+  const modules = [OutingsModule, ClosingModule];
+  const { service } = sharedService({ LOG_LEVEL: 'silent' }, modules, [new CreateOutings1790000400000()]);
+  const alice = Client.of(service, { scope: SCOPE });
+  const bob = Client.of(service, { scope: SCOPE, subject: 'bob' });
   let sleighId: number;
-
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    service = await startService(
-      { LOG_LEVEL: 'silent' },
-      [OutingsModule, ClosingModule],
-      [new CreateOutings1790000400000()],
-    );
-    alice = await Client.of(service, { scope: SCOPE });
-    bob = await Client.of(service, { scope: SCOPE, subject: 'bob' });
-  });
-
-  afterAll(() => service.stop());
 
   beforeEach(async () => {
     sleighId = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body.id;
@@ -321,14 +308,10 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
 });
 
 describe('REQUIRE_IF_MATCH', () => {
-  let service: Service;
-
-  afterEach(() => service.stop());
-
   it('makes an action without If-Match 428, and 404 for a deleted record', async () => {
     const environment = { LOG_LEVEL: 'silent', REQUIRE_IF_MATCH: 'true' };
-    service = await startService(environment, [OutingsModule], [new CreateOutings1790000400000()]);
-    const client = await Client.of(service, { scope: SCOPE });
+    await using service = await startService(environment, [OutingsModule], [new CreateOutings1790000400000()]);
+    const client = Client.of(service, { scope: SCOPE });
     const { id: sleighId } = (await client.request('POST', '/sleighs', { body: { seats: 4 } })).body;
     const { body, headers } = await client.request('POST', '/outings', { body: { sleighId, guests: 2, ...period() } });
     const cancel = (ifMatch?: string) =>

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DynamicModule, Logger, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
@@ -17,7 +17,7 @@ import { sampleBody } from '../samples/sample-body.js';
 import { Sample, SAMPLE } from '../samples/sample.entity.js';
 import { SamplesController } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService } from '../support/service.js';
 
 const onPostgres = engineInUse() === 'postgres' ? it : it.skip;
 
@@ -92,22 +92,14 @@ function ruledSamples(rule: Rule<Sample>): DynamicModule {
 @Module({})
 class RuledSamplesModule {}
 
-beforeAll(() => Logger.overrideLogger(false));
-
 describe.each([
   ['for one record', FOR_ONE],
   ['for all records', FOR_ALL],
 ])(`a rule of a resource, %s (${engineInUse()})`, (_form, rule) => {
-  let service: Service;
-  let client: Client;
+  const migrations = [new CreateSamples1790000500000()];
+  const { service } = sharedService({ LOG_LEVEL: 'silent' }, [ruledSamples(rule)], migrations);
+  const client = Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
   let cookieId: number;
-
-  beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'silent' }, [ruledSamples(rule)], [new CreateSamples1790000500000()]);
-    client = await Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
-  });
-
-  afterAll(() => service.stop());
 
   beforeEach(async () => {
     cookieId = (await client.post({ ...COOKIE, size: 'large' })).body.id;

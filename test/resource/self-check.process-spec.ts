@@ -33,7 +33,7 @@ describe('a counter that differs from the number of records', () => {
     drift();
     const service = await ServiceProcess.start(folder, environment);
     try {
-      const client = await Client.of(service);
+      const client = Client.of(service);
       expect((await client.post(COOKIE)).status).toBe(201);
       expect(await run(folder, ['backup', 'copy'])).toMatchObject({
         code: 1,
@@ -61,12 +61,12 @@ describe('a database file that can be opened and locked, but not written', () =>
     // The other process has already made the WAL and its index.
     const other = await ServiceProcess.start(folder);
     try {
-      expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
+      expect((await Client.of(other).post(COOKIE)).status).toBe(201);
       const service = ServiceProcess.spawn(folder, {}, { through: WITHOUT_WRITES });
       expect(await service.exit()).toBe(1);
       expect(service.output).toMatch(/The database file .* cannot be written \(SQLITE_IOERR/);
       expect((await run(folder, ['doctor'])).stdout).toMatch(/^ok {4}real write +.* takes writes$/m);
-      expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
+      expect((await Client.of(other).post(COOKIE)).status).toBe(201);
     } finally {
       await other.end();
     }

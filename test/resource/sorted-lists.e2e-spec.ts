@@ -20,7 +20,7 @@ import { ListSamplesQuery } from '../samples/sample.dto.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
 
 type Values = NewRecord<Sample>;
 type Listed = Record<string, string | number | null> & { readonly id: string; readonly code: string };
@@ -86,18 +86,14 @@ function compare(sort: string): (one: Listed, other: Listed) => number {
 
 // `describeResource` tests every range, sort and cursor of the samples.
 describe(`lists that are sorted and bounded by properties (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const { service } = sharedService({}, [ListsModule], [new CreateSamples1790000500000()]);
+  const client = Client.of(service, { scope: 'cookies:write samples:read' });
   let store: ResourceRepository<Sample>;
 
   beforeAll(async () => {
-    service = await startService({}, [ListsModule], [new CreateSamples1790000500000()]);
-    client = await Client.of(service, { scope: 'cookies:write samples:read' });
     store = service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
     for (let cookies = 0; cookies < 2; cookies++) await client.post(COOKIE);
   });
-
-  afterAll(() => service.stop());
 
   const create = async (all: readonly Values[]): Promise<void> => {
     for (const values of all) await store.create(values);

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { DataSource, type Repository } from 'typeorm';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
@@ -6,7 +5,7 @@ import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, sharedService } from '../support/service.js';
 
 const isSqlite = engineInUse() === 'sqlite';
 const DEVICE = '01999999-0000-7000-8000-000000000001';
@@ -16,21 +15,17 @@ const VALUES = `'dd', 4, 1, '2026-01-31 12:00:00.000', '2026-01-31', '${DEVICE}'
 
 // `describeResource` tests the requests of samples.
 describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
-  let service: Service;
-  let client: Client;
+  const migrations = [new CreateSamples1790000500000()];
+  const { service } = sharedService({ LOG_LEVEL: 'silent' }, [SamplesModule], migrations);
+  const client = Client.of(service, { scope: 'cookies:write samples:read samples:write' });
   let dataSource: DataSource;
   let samples: Repository<Sample>;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
-    service = await startService({ LOG_LEVEL: 'silent' }, [SamplesModule], [new CreateSamples1790000500000()]);
-    client = await Client.of(service, { scope: 'cookies:write samples:read samples:write' });
     await client.post(COOKIE);
     dataSource = service.app.get(DataSource);
     samples = dataSource.getRepository(Sample);
   });
-
-  afterAll(() => service.stop());
 
   beforeEach(() => dataSource.query('DELETE FROM samples'));
 

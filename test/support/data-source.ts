@@ -5,7 +5,7 @@ import { createDataSource } from '../../src/database/data-source.js';
 import { environmentIn, temporaryFolder } from './service.js';
 
 /**
- * Opens a data source without the service.
+ * Opens a data source without the service, and silences the log, which Nest would write to stdout.
  * @param folder of the database; default: a new one
  */
 export async function openDataSource(
@@ -13,10 +13,11 @@ export async function openDataSource(
   entities?: Parameters<typeof createDataSource>[1],
   folder = temporaryFolder(),
 ): Promise<DataSource> {
+  Logger.overrideLogger(false);
   return (await createDataSource(loadConfig(environmentIn(folder, environment)), entities)).initialize();
 }
 
-/** The warnings that are logged during the work. Without an application, Nest's logger would write to stdout. */
+/** The warnings that are logged during the work. */
 export async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const warnings: string[] = [];
   const ignore = (): void => undefined;

@@ -26,10 +26,7 @@ const hasPostgres = (): boolean => process.env['WITHOUT_POSTGRES'] === undefined
  */
 export function usePostgres(): void {
   engine = 'postgres';
-  // The programs in test/faults use this file without jest.
-  if (typeof afterAll === 'undefined') return;
-  afterAll(dropDatabases);
-  if (!hasPostgres()) Object.assign(globalThis, { describe: describe.skip });
+  if (typeof describe !== 'undefined' && !hasPostgres()) Object.assign(globalThis, { describe: describe.skip });
 }
 
 /** Tells whether there is a server for the engine in use. */
@@ -60,6 +57,9 @@ export function databaseUrlFor(folder: string): string {
 export async function provideDatabase(folder: string): Promise<void> {
   if (engine === 'postgres') await createDatabase(new URL(databaseUrlFor(folder)).pathname.slice(1));
 }
+
+// The programs in test/faults use this file without jest.
+if (typeof afterAll !== 'undefined') afterAll(dropDatabases);
 
 /** Creates an empty database unless it exists. It is dropped after the spec. */
 export async function createDatabase(name: string): Promise<string> {

@@ -72,15 +72,21 @@ export async function startService(...args: StartArguments): Promise<Service> {
   return startInProcess(...args);
 }
 
-/** A service for all tests of a block, which starts before them and stops after them, and a client with both scopes. */
-export function sharedService(...args: StartArguments): { readonly service: Service; readonly client: Client } {
+/**
+ * A service for all tests of a block, which starts before them and stops after them, and a client with both scopes.
+ * @param environment a function if earlier calls of `beforeAll` make its values
+ */
+export function sharedService(
+  environment: Environment | (() => Environment | Promise<Environment>) = {},
+  ...others: StartArguments extends [unknown?, ...infer Others] ? Others : never
+): { readonly service: Service; readonly client: Client } {
   let running: Service | undefined;
   beforeAll(async () => {
-    running = await startService(...args);
+    running = await startService(typeof environment === 'function' ? await environment() : environment, ...others);
   });
   afterAll(() => running?.stop());
   const service = new Proxy({} as Service, { get: (_target, name): unknown => Reflect.get(running!, name) });
-  return { service, client: Client.ofLater(service) };
+  return { service, client: Client.of(service) };
 }
 
 export interface TokenOptions {
@@ -122,13 +128,9 @@ export class Client {
     private readonly token?: string | Promise<string>,
   ) {}
 
-  static async of(service: { readonly url: string }, options?: TokenOptions): Promise<Client> {
-    return new Client(service, await token(options));
-  }
-
-  /** A client of a service that may start later. */
-  static ofLater(service: { readonly url: string }): Client {
-    return new Client(service, token());
+  /** A client of a service, which may start later. */
+  static of(service: { readonly url: string }, options?: TokenOptions): Client {
+    return new Client(service, token(options));
   }
 
   /** A client with this token, or without one. */

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { MigrationInterface } from 'typeorm';
 import { createApp } from '../../src/app.js';
@@ -15,6 +16,8 @@ import { environmentIn, type Service, type StartArguments, temporaryFolder } fro
 export async function startInProcess(
   ...[environment, modules = [], migrations = [], override = (module) => module, configure]: StartArguments
 ): Promise<Service> {
+  // Until the application has its own logger, Nest's would write to stdout.
+  Logger.overrideLogger(false);
   const folder = temporaryFolder();
   await provideDatabase(folder);
   // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.

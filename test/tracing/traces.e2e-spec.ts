@@ -94,7 +94,7 @@ describe('the spans that a collector gets', () => {
       [BakeryModule],
     );
     try {
-      const client = await Client.of(service);
+      const client = Client.of(service);
       expect((await client.post(COOKIE, { traceparent, 'x-request-id': 'posted' })).status).toBe(201);
       expect((await client.get('/cookies/1?wish=secret', { traceparent: 'nonsense' })).status).toBe(400);
       expect((await client.get('/nowhere')).status).toBe(404);

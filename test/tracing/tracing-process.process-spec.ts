@@ -40,7 +40,7 @@ async function logOf(environment: Record<string, string>) {
   writeFileSync(hook, `process.on('exit', () => console.error('loaded:' + Object.keys(require.cache).join('\\n')))`);
   const settings = { NODE_OPTIONS: `--require=${hook}`, DATABASE_BUSY_TIMEOUT: '100', ...environment };
   await using service = await ServiceProcess.start(folder, settings);
-  const client = await Client.of(service);
+  const client = Client.of(service);
   expect((await client.post(COOKIE, { traceparent })).status).toBe(201);
   const other = openDatabase(join(folder, 'cookies.sqlite'));
   other.exec('BEGIN IMMEDIATE');
@@ -90,7 +90,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     await using collector = await Collector.start();
     const environment = { WORKERS: '2', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     await using service = await ServiceProcess.start(temporaryFolder(), environment);
-    const client = await Client.of(service);
+    const client = Client.of(service);
     await client.get('/cookies/1', { traceparent });
     const exemplars = async (): Promise<string[]> =>
       (await scrape(service.managementUrl, OPEN_METRICS)).text
@@ -116,7 +116,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     const endpoint = respond === undefined ? 'http://127.0.0.1:9' : collector.url;
     const service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, LOG_LEVEL: 'silent' });
     const log = captureLog();
-    const client = await Client.of(service);
+    const client = Client.of(service);
     // More spans end than fit into one export (512).
     const writers = Array.from({ length: 64 }, async () => {
       for (let write = 0; write < 3; write++) expect((await client.post(COOKIE)).status).toBe(201);
@@ -132,7 +132,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   it('stops in time beside a collector that never responds', async () => {
     await using collector = await Collector.start(() => undefined);
     await using service = await ServiceProcess.start(temporaryFolder(), { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     const began = performance.now();
     expect(await service.end('SIGTERM')).toBe(0);
     // The SDK itself would retry for 10 s.
@@ -148,7 +148,7 @@ describe('GET /metrics that asks for OpenMetrics', () => {
   it('has the trace of the last sampled request as an exemplar while tracing is on', async () => {
     await using collector = await Collector.start();
     await using service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-    const client = await Client.of(service);
+    const client = Client.of(service);
     await client.get('/cookies/1', { traceparent });
     await client.get('/cookies/x', { traceparent: untraced });
     const { type, text } = await scrape(service.managementUrl, OPEN_METRICS);

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { engineInUse, hasEngine } from '../engine.js';
 import { describeBodies } from './bodies.js';
 import { describeCapacity } from './capacity.js';
@@ -24,15 +23,11 @@ import { describeUniqueness } from './uniqueness.js';
  */
 export async function describeResource(given: ResourceContract): Promise<void> {
   if (!hasEngine()) return describe.skip(given.path, () => it('needs the engine', () => {}));
-  Logger.overrideLogger(false);
   const contract = await derivedContract(given);
   const resource = new ResourceUnderTest(contract);
 
   describe(`${contract.path} (${engineInUse()})`, () => {
-    beforeAll(() => {
-      Logger.overrideLogger(false);
-      return resource.start();
-    });
+    beforeAll(() => resource.start());
 
     afterAll(() => resource.service.stop());
 

@@ -75,15 +75,15 @@ export class ResourceUnderTest {
     this.unique = new UniqueBodies(this.dataSource, this.document, this.contract);
     const names = [...parents.map((parent) => parent.slice(1)), this.name];
     const all = names.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
-    this.client = await this.clientWith(all);
-    this.reader = await this.clientWith(`${this.name}:read`);
-    this.writer = await this.clientWith(`${this.name}:write`);
+    this.client = this.clientWith(all);
+    this.reader = this.clientWith(`${this.name}:read`);
+    this.writer = this.clientWith(`${this.name}:write`);
     this.stranger = new CheckedClient(Client.bearing(this.service), this.document, this.path);
     for (const parent of parents) await this.fillParent(parent);
   }
 
-  async clientWith(scope: string): Promise<CheckedClient> {
-    return new CheckedClient(await Client.of(this.service, { scope }), this.document, this.path);
+  clientWith(scope: string): CheckedClient {
+    return new CheckedClient(Client.of(this.service, { scope }), this.document, this.path);
   }
 
   /** Makes two records, so that a reference can change, or as many as a unique reference needs. */
