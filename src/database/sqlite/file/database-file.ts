@@ -37,9 +37,9 @@ interface HeldFile {
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
- * The database file, its WAL and the index of the WAL. If one is removed or replaced, or the WAL is truncated, SQLite writes
- * to lost files, behind lost frames, or over the writes of another process. So the writer calls `checkWal` before every
- * commit, and `check` before it responds.
+ * The database file, its WAL and the index of the WAL. If one is removed or replaced, or the WAL is truncated, SQLite
+ * writes to lost files, behind lost frames, or over the writes of another process. So the writer calls `checkWal` before
+ * every commit, and `check` before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
