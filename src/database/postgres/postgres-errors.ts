@@ -103,7 +103,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   if (isConflict(error))
     return unavailable(`The database undid the transaction, which conflicted with another (${code})`);
   if (TRANSIENT.test(code)) return unavailable(`The database could not finish in time (${code})`);
-  return code === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
+  return new QueryFailedError(sql, parameters, error as Error);
 }
 
 /** Publishes an error of the server for the metrics; ignores errors of statements, locks and time-outs. */
