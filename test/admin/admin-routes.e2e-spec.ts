@@ -41,7 +41,7 @@ describe('the routes of the admin page', () => {
   it.each(['/admin/admin.html', '/admin/page/admin.js', '/admin/..%2fadmin.controller.js', '/openapi.json', '/docs'])(
     'GET %s is 404',
     async (path) => {
-      expectError(await (await admin()).get(path), 404, 'NOT_FOUND');
+      expectError(await admin().get(path), 404, 'NOT_FOUND');
     },
   );
 
@@ -53,7 +53,7 @@ describe('the routes of the admin page', () => {
   });
 
   it('GET /admin/document is the document that DOCS does not publish, without the routes of the page', async () => {
-    const { status, body } = await (await admin()).get('/admin/document');
+    const { status, body } = await admin().get('/admin/document');
     expect(status).toBe(200);
     expect(Object.keys(body.paths)).toEqual(['/cookies', '/cookies/{id}']);
   });
@@ -63,7 +63,7 @@ describe('the routes of the admin page', () => {
     const names = Array.from({ length: 12 }, (_, day) => `cookies-202601${String(day + 10)}T120000Z.sqlite`);
     for (const name of [...names, 'cookies-29990101T120000Z.sqlite', 'notes.txt'])
       writeFileSync(join(folder, name), 'x');
-    const { status, body, headers } = await (await admin()).get('/admin/status');
+    const { status, body, headers } = await admin().get('/admin/status');
     expect([status, headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
     expect(body).toEqual({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -81,8 +81,8 @@ describe('the routes of the admin page', () => {
     await using without = await startService({ ADMIN_PAGE: 'true' });
     await using lost = await startService({ ADMIN_PAGE: 'true', BACKUP_DIR: missing });
     rmdirSync(missing);
-    expect((await (await admin(without)).get('/admin/status')).body.backups).toBeNull();
-    expect((await (await admin(lost)).get('/admin/status')).body.backups).toEqual({
+    expect((await admin(without).get('/admin/status')).body.backups).toBeNull();
+    expect((await admin(lost).get('/admin/status')).body.backups).toEqual({
       files: [],
       problem: expect.stringContaining('BACKUP_DIR cannot be read: ENOENT'),
     });

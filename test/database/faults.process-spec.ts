@@ -159,20 +159,20 @@ describe('a database file that is taken away while the service runs', () => {
     ['without', undefined],
   ])('is not damaged by the WAL of the file that it replaces, %s a POST in between', async (_with, status) => {
     const other = await started();
-    await (await Client.of(other)).post({ ...COOKIE, wish: 'in the new file' });
+    await Client.of(other).post({ ...COOKIE, wish: 'in the new file' });
     await other.stop();
     const replacement = join(folder, 'replacement.sqlite');
     renameSync(file, replacement);
 
     const service = await started();
-    const client = await Client.of(service);
+    const client = Client.of(service);
     for (let count = 0; count < 5; count++) await client.post({ ...COOKIE, wish: 'in the old file' });
     linkSync(file, join(folder, 'old.sqlite'));
     renameSync(replacement, file);
     if (status !== undefined) expect((await client.post(COOKIE)).status).toBe(status);
     await service.stop();
 
-    const { body } = await (await Client.of(await started())).get('/cookies');
+    const { body } = await Client.of(await started()).get('/cookies');
     expect(body).toEqual([{ id: 1, ...COOKIE, wish: 'in the new file' }]);
     const aside = readdirSync(folder).filter((name) => name.startsWith('cookies.sqlite-wal-of-replaced-file-'));
     expect(aside).toHaveLength(1);
@@ -184,7 +184,7 @@ describe('a database file that is taken away while the service runs', () => {
   it('POST and GET are 503 when its WAL is truncated, and nothing is written behind the lost frames', async () => {
     const service = await started();
     const errors = jest.spyOn(Logger.prototype, 'error');
-    const client = await Client.of(service);
+    const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     truncateSync(`${file}-wal`);
     const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
