@@ -11,8 +11,8 @@ interface NewerNode {
 }
 
 /**
- * From Node 22.8 on, keeps compiled code for the next start (Node's "Module compile cache"). From 22.14 on, stacks name the
- * TypeScript sources; older versions would also read the maps of all packages: 20 MB and an eighth of the start.
+ * From Node 22.8 on, keeps compiled code for the next start (Node's "Module compile cache"). From 22.14 on, stacks name
+ * the TypeScript sources; older versions would also read the maps of all packages: 20 MB and an eighth of the start.
  */
 export function useNodeFeatures(): void {
   const { enableCompileCache, setSourceMapsSupport } = nodeModule as NewerNode;

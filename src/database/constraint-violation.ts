@@ -1,6 +1,7 @@
 import { type EntityMetadata, QueryFailedError } from 'typeorm';
 
 /**
+ * The constraint that a statement violated.
  * - `unique`: another row has the key
  * - `foreign key`: a referenced row does not exist, or rows refer to the row to delete
  * - `referenced`: rows refer to the row to delete

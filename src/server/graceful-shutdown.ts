@@ -21,7 +21,7 @@ interface ShutdownSteps {
   requestsFinished(): Promise<unknown>;
 }
 
-/** Stops the process on a signal with exit code 0, and after an uncaught error with 1 (docs/architecture.md, "Stop"). */
+/** Stops the process on a signal with exit code 0, after an uncaught error with 1 (docs/architecture.md, "Stop"). */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {
   const { shutdownDelay, shutdownTimeout } = config;
   const logger = new Logger(steps?.name ?? 'Service');

@@ -157,7 +157,7 @@ describe('a database file that is taken away while the service runs', () => {
   it.each([
     ['with', 503],
     ['without', undefined],
-  ])('is not damaged by the WAL of the file that it replaces, %s a POST in between', async (_with, status) => {
+  ])('leaves no WAL that would damage the file in its place, %s a POST in between', async (_with, status) => {
     const other = await started();
     await Client.of(other).post({ ...COOKIE, wish: 'in the new file' });
     await other.stop();

@@ -28,7 +28,7 @@ const SELECTED = [...CONTENT, 'previous', 'hash'].map((name) => `audit.${columnO
 
 export const CONTENT_COLUMNS = CONTENT.map(columnOf);
 
-/** SHA-256 in hexadecimal digits of a JSON array. The triggers on PostgreSQL make it equally by `json_build_array`. */
+/** SHA-256 in hexadecimal digits of a JSON array: the previous hash, then the content, as in the triggers. */
 export function hashOf(line: Content, previous: string): string {
   const values = [previous, ...CONTENT.map((property) => line[property])];
   const text = `[${values.map((value) => JSON.stringify(value)).join(', ')}]`;

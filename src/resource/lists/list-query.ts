@@ -16,7 +16,8 @@ import {
   type Sorts,
   type ValueType,
 } from '../value-parsers.js';
-import { CURSOR, ListPart, type ListQuery, positionOf } from './list-declaration.js';
+import { CURSOR, positionOf } from './cursor.js';
+import { ListPart, type ListQuery } from './list-declaration.js';
 
 const MAX_LIMIT = 1000;
 

@@ -78,6 +78,7 @@ type VersionedRow = Values & { readonly epoch: string | null; readonly revision:
 /** The records of a table that have certain values; without values, all records. */
 export class RecordScope {
   readonly conditions: readonly SqlText[];
+  private readonly parameters: readonly unknown[];
   /** The condition that an index in the order of ids serves, if there is one, and all other conditions. */
   readonly indexed: readonly SqlText[];
   readonly others: readonly SqlText[];
@@ -98,6 +99,7 @@ export class RecordScope {
       if (value === null) return sqlText(`${column.name} IS NULL`);
       return sqlText(`${column.name} = ${column.placeholder}`, table.parameterOf(column, value));
     });
+    this.parameters = where(this.conditions).parameters;
     const first = wanted.findIndex(([property, value]) => value !== null && table.isIndexed(property));
     this.indexed = this.conditions.filter((_, index) => index === first);
     this.others = this.conditions.filter((_, index) => index !== first);
@@ -120,8 +122,7 @@ export class RecordScope {
     statement: string,
     parameter: Id | Id[],
   ): Promise<StoredRecord<Entity>[]> {
-    const { parameters } = where(this.conditions);
-    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...parameters]);
+    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...this.parameters]);
     return rows.map(({ epoch, revision, ...row }) => ({
       record: this.table.fromRow(row) as unknown as PublicRecord<Entity>,
       version: storage.versionOf({ epoch, revision }),

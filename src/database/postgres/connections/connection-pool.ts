@@ -35,9 +35,9 @@ const FULL_PAUSE = 1000;
 const NONE_FREE = 'timeout exceeded when trying to connect';
 
 /**
- * A session has the formats that `pg` can parse, the warning about a commit that a standby has not confirmed, commits that
- * wait for the disk, and triggers that fire, whatever the defaults of server, database and role. PgBouncer keeps the first
- * two settings (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
+ * A session has the formats that `pg` can parse, the warning about a commit that a standby has not confirmed, commits
+ * that wait for the disk, and triggers that fire, whatever the defaults of server, database and role. PgBouncer keeps
+ * the first two settings (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
  */
 const SESSION =
   'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1; SET client_min_messages = warning; ' +

@@ -31,15 +31,15 @@ interface HeldFile {
 }
 
 /**
- * The descriptors of the files that SQLite locks, by inode. The last data source of this process closes one, because that
- * releases all locks of the process on the file (https://sqlite.org/howtocorrupt.html section 2.2).
+ * The descriptors of the files that SQLite locks, by inode. All data sources of this process share them, and the last
+ * one closes them: that releases all locks of the process on a file (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
  * The database file, its WAL and the index of the WAL. If one is removed or replaced, or the WAL is truncated, SQLite
- * writes to lost files, behind lost frames, or over the writes of another process. So the writer calls `checkWal` before
- * every commit, and `check` before it responds.
+ * writes to lost files, behind lost frames, or over the writes of another process. So the writer calls `checkWal`
+ * before every commit, and `check` before it responds.
  */
 export class DatabaseFile {
   /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
@@ -108,10 +108,14 @@ export class DatabaseFile {
     const inode = inodeOf(statSync(this.path, { throwIfNoEntry: false }));
     if (inode === undefined || inode === this.database.inode || !isWhereItWas(this.wal)) return;
     const aside = `${this.wal.path}-of-replaced-file-${Date.now()}`;
-    renameSync(this.wal.path, aside);
-    // SQLite makes the index from the WAL.
-    rmSync(this.walIndex.path, { force: true });
-    logger.error(`Another file has replaced ${this.path}. The last changes of the old file are in ${aside}`);
+    try {
+      renameSync(this.wal.path, aside);
+      // SQLite makes the index from the WAL.
+      rmSync(this.walIndex.path, { force: true });
+      logger.error(`Another file has replaced ${this.path}. The last changes of the old file are in ${aside}`);
+    } catch (error) {
+      logger.error(`Rename ${this.wal.path} before the next start: ${(error as Error).message}`);
+    }
   }
 
   private lose(what: string): never {

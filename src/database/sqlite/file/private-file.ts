@@ -16,8 +16,8 @@ export const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 
 /**
- * Makes an empty database file with a private mode, which SQLite gives its WAL, too. An existing file is not opened: closing
- * it would release all locks of this process on it (https://sqlite.org/howtocorrupt.html section 2.2).
+ * Makes an empty database file with a private mode, which SQLite gives its WAL, too. An existing file is not opened:
+ * closing it would release all locks of this process on it (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return;

@@ -27,8 +27,9 @@ const ELSEWHERE =
   'the database file, such as a copy or the shell of SQLite';
 
 /**
- * Space for deletes on a full volume, inside the files of the database: the WAL is kept long, and the database file gets
- * new pages before the commit that adds them, so a checkpoint needs no space (docs/adr/0012-disk-reserve-for-deletes.md).
+ * Space for deletes on a full volume, inside the files of the database: the WAL is kept long, and the database file
+ * gets new pages before the commit that adds them, so a checkpoint needs no space
+ * (docs/adr/0012-disk-reserve-for-deletes.md).
  */
 export class DiskReserve {
   /** Bytes that the WAL should have. */
