@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { serviceVersion } from '../config/service-version.js';
@@ -8,7 +8,7 @@ import { addGauge } from './add-gauge.js';
 import { recordCount, ReportedResources } from './reported-resources.js';
 
 @Injectable()
-export class Metrics implements OnModuleDestroy {
+export class Metrics {
   readonly registry = new Registry();
 
   /** Counts lists that ended with an error after their first bytes. The resource layer increases it. */
@@ -55,9 +55,5 @@ export class Metrics implements OnModuleDestroy {
         this.inc(standardOutput().dropped);
       },
     });
-  }
-
-  onModuleDestroy(): void {
-    this.registry.clear();
   }
 }
