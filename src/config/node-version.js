@@ -1,12 +1,13 @@
 // JavaScript in old syntax, because it runs before the build and on old versions of Node.
 
 /** The supported versions of Node, as in `engines` of package.json. */
-export const SUPPORTED_NODE = '>=20.19 <21 || >=22.13';
+export const SUPPORTED_NODE = '>=20.19 <21 || >=22.14 <23 || >=23.6';
 
-/** The first supported minor versions of majors whose earlier versions lack `require()` of ES modules. */
+/** The first supported minor versions: with `require()` of ES modules, and Node-API 10, without which SQLite crashes. */
 const FIRST_MINOR = new Map([
   [20, 19],
-  [22, 13],
+  [22, 14],
+  [23, 6],
 ]);
 
 /** The major version: 20, 22, 24, ... */
