@@ -21,8 +21,8 @@ const remove = { method: 'DELETE', path: ({ id }) => `/cookies/${id}` };
 const mixed = [...Array.from({ length: 7 }, () => read), replace, { ...create, keepsId: true }, remove];
 
 /**
- * The requests of one connection, repeated, and their expected statuses. `path`, `body` and `headers` may be functions of the
- * number of stored `records`, the number of the request (`turn`), and the `id` that a request with `keepsId` has
+ * The requests of one connection, repeated, and their expected statuses. `path`, `body` and `headers` may be functions
+ * of the number of stored `records`, the number of the request (`turn`), and the `id` that a request with `keepsId` has
  * stored.
  */
 export const operations = {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Processor time of a process in seconds, from the scheduler statistics of Linux; `undefined` if there are none. Threads
- * that have ended are not counted.
+ * Processor time of a process in seconds, from the scheduler statistics of Linux; `undefined` if there are none.
+ * Threads that have ended are not counted.
  */
 export function processorTime(pid) {
   try {

@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
-/** Creates the table with the results of requests that had an `Idempotency-Key`. Times are in milliseconds since 1970. */
+/** Creates the table with the results of requests with an `Idempotency-Key`. Times are in milliseconds since 1970. */
 export class CreateIdempotencyKeys1790000160000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(

@@ -1,6 +1,6 @@
 /**
- * Writes the OpenAPI document to `docs/openapi.json`, the contract of a release, for a test that compares later documents with
- * it. `npm run openapi` builds the service first. An argument names another file.
+ * Writes the OpenAPI document to `docs/openapi.json`, the contract of a release, for a test that compares later
+ * documents with it. `npm run openapi` builds the service first. An argument names another file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

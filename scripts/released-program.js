@@ -1,7 +1,7 @@
 /**
- * Packs the compiled program of the last release into one file, for the test of upgrades (`test/project/upgrade.e2e-spec.ts`).
- * CI could not build it, because its checkout has no history. `npm run release` runs it, or
- * `node scripts/released-program.js FOLDER` with the folder of a built project.
+ * Packs the compiled program of the last release into one file, for the test of upgrades
+ * (`test/project/upgrade.e2e-spec.ts`). CI could not build it, because its checkout has no history. `npm run release`
+ * runs it, or `node scripts/released-program.js FOLDER` with the folder of a built project.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

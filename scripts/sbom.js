@@ -1,6 +1,6 @@
 /**
- * Prints the CycloneDX bill of materials of a deployment: Node, and the packages in `node_modules` that the service needs at
- * run time. `npm sbom --omit dev` would leave out packages that tools also need, such as `@nestjs/common`.
+ * Prints the CycloneDX bill of materials of a deployment: Node, and the packages in `node_modules` that the service
+ * needs at run time. `npm sbom --omit dev` would leave out packages that tools also need, such as `@nestjs/common`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

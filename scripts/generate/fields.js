@@ -3,9 +3,9 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
 /*
  * A field is a property of the resource, as source code for each place: `type` in TypeScript; `column` in SQL, with
  * `columnOptions` of TypeORM and `columnDefault`; `check`, an expression for `@Check` and the migration, with
- * `checkName`; `decorator` of the resource kit with its `arguments`; `example` for the document, absent if the decorator
- * has one. A decimal may have `least`, its least value. An enum has `values`, and `schema` and `valuesName`, the names of
- * its constants. A reference has `reference` and `parent`: the plural name of the other resource, and what
+ * `checkName`; `decorator` of the resource kit with its `arguments`; `example` for the document, absent if the
+ * decorator has one. A decimal may have `least`, its least value. An enum has `values`, and `schema` and `valuesName`,
+ * the names of its constants. A reference has `reference` and `parent`: the plural name of the other resource, and what
  * `knownResources` says of it. JSON has `texts`, the properties of its DTO class.
  */
 

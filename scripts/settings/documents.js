@@ -1,6 +1,6 @@
 /**
- * Texts about the settings for `.env.example` and the README. A setting has `name`, `about`, `example` or `default`, and
- * `file`: whether `<NAME>_FILE` may name a file that holds the value.
+ * Texts about the settings for `.env.example` and the README. A setting has `name`, `about`, `example` or `default`,
+ * and `file`: whether `<NAME>_FILE` may name a file that holds the value.
  */
 
 export const ENV_EXAMPLE = '.env.example';

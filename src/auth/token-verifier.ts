@@ -22,7 +22,7 @@ interface TrustedIssuer {
 
 const MALFORMED = 'The token is not a well-formed JWT: three parts in base64url without padding';
 
-/** Header parameters that no token may have: extensions, and keys that the token brings itself (RFC 7515 section 4.1). */
+/** Header parameters that no token may have: extensions, and keys that it brings itself (RFC 7515 section 4.1). */
 const FORBIDDEN_PARAMETERS = ['crit', 'jwk', 'jku', 'x5u', 'x5c'] as const;
 
 /** `typ` of a JWT (RFC 7519 section 5.1) and of an access token (RFC 9068 section 2.1). */
@@ -38,12 +38,12 @@ export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessag
   return COMPACT_JWS.test(authorization) ? authorization : undefined;
 }
 
-/** Principals of verified tokens. The least recently used is evicted first. A very large token would evict many others. */
+/** Principals of verified tokens. The least recently used is evicted first; a very large token would evict many. */
 export const newTokenCache = (maxSize = 16 * 1024 * 1024): LRUCache<string, Principal> =>
   new LRUCache({
     maxSize,
     maxEntrySize: 24 * 1024,
-    // Estimated bytes: those of V8 and the cache, of the token and its claims, which may be outside of Latin-1, and of each scope.
+    // Estimated bytes: of V8 and the cache, of the token and its claims, perhaps outside of Latin-1, and of each scope.
     sizeCalculation: ({ scopes }, token) => 400 + Math.ceil(2.5 * token.length) + 64 * scopes.size,
   });
 

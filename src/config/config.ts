@@ -137,7 +137,7 @@ const variablesOf = ({ name, file }: Setting): string[] => (file ? [name, `${nam
 const LINE_END = /\r?\n$/;
 
 function textOf({ name, file }: Setting, environment: Environment): string | undefined {
-  // Compose and shells pass unset variables on as empty. A secret of Kubernetes may end with a line end, as a file does.
+  // Compose and shells pass unset variables as empty. A secret of Kubernetes may end with a line end, as a file does.
   const text = environment[name]?.replace(LINE_END, '') || undefined;
   const path = file && environment[`${name}_FILE`];
   if (!path) return text;
@@ -171,7 +171,7 @@ const isCutOff = (name: string, setting: string): boolean =>
 
 const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
 
-/** Tells whether two names of six letters or more differ by one letter, or by two neighbours that are wrong or swapped. */
+/** Tells whether two names of six letters or more differ by one letter, or by two neighbours, wrong or swapped. */
 function isSimilar(one: string, other: string): boolean {
   const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
   let begin = 0;

@@ -111,7 +111,7 @@ export function commitPreventedBy(transaction: Sql): Error | undefined {
   return prevented.get(transaction.query);
 }
 
-/** Makes a transaction fail with `reason` at its end, even if its code catches that error; `undefined` allows the commit. */
+/** Makes a transaction fail with `reason` at its end, even if its code catches it; `undefined` allows the commit. */
 export function preventCommit(transaction: Sql, reason: Error | undefined): void {
   if (reason === undefined) prevented.delete(transaction.query);
   else prevented.set(transaction.query, reason);

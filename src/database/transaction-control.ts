@@ -81,8 +81,8 @@ export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';
 
 /**
- * Rejects a statement after the end of its transaction if its runner was released: it would run outside the transaction.
- * TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
+ * Rejects a statement after the end of its transaction if its runner was released: it would run outside the
+ * transaction. TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
  */
 export async function rejectLateStatement(sql: string, isReleased: () => boolean, logger: Logger): Promise<void> {
   await new Promise(setImmediate);

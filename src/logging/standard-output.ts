@@ -95,7 +95,7 @@ let buffer: LogBuffer | undefined;
  */
 export function standardOutput(descriptor = STDOUT): LogBuffer {
   if (buffer === undefined) {
-    // Reading these properties makes Node set a pipe or socket to non-blocking until it exits. A terminal stays blocking.
+    // Reading these properties sets a pipe or socket to non-blocking until Node exits. A terminal stays blocking.
     const { stdout, stderr } = process;
     // Node would end the process when their reader has gone.
     for (const stream of [stdout, stderr]) stream.on('error', () => {});

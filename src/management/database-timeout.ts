@@ -10,7 +10,7 @@ export function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
   return Promise.race([promise, half().then(half)]);
 }
 
-/** Shares a reading among concurrent callers, who wait as in `withinTimeout`: a silent database or drive gets only one. */
+/** Shares a reading among callers, who wait as in `withinTimeout`: a silent database or drive gets only one. */
 export function sharedReading<T>(read: () => Promise<T>, late: T): () => Promise<T> {
   let reading: Promise<T> | undefined;
   return () => {

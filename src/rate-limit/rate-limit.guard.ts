@@ -55,8 +55,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * Counts a request and describes its limits in the response (draft-ietf-httpapi-ratelimit-headers-10). The limit of the
-   * subject comes first: requests beyond it do not count for the address.
+   * Counts a request and describes its limits in the response (draft-ietf-httpapi-ratelimit-headers-10). The limit of
+   * the subject comes first: requests beyond it do not count for the address.
    * @throws {ApiError} 429
    */
   private async count(reply: FastifyReply, routeClass: RouteClass): Promise<void> {
@@ -77,7 +77,7 @@ export class RateLimitGuard implements CanActivate {
     }
   }
 
-  /** @throws {ApiError} 429 if the subject has `most` requests in progress; a repeated call for one response counts once */
+  /** @throws {ApiError} 429 if the subject has `most` requests in progress; calls for one response count once */
   private addInProgress(subject: string, response: ServerResponse, most: number): void {
     const open = this.inProgress.get(subject) ?? new Set();
     if (response.closed || open.has(response)) return;

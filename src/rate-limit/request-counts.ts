@@ -22,8 +22,8 @@ export class RequestCounts {
   constructor(private readonly shared?: SharedCounts) {}
 
   /**
-   * Counts a request, in the database, or here while the database fails. A key over its limit is counted here, without a
-   * statement.
+   * Counts a request, in the database, or here while the database fails. A key over its limit is counted here, without
+   * a statement.
    * @param window in seconds
    */
   async add(policy: string, subjectOrAddress: string, most: number, window: number) {

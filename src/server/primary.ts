@@ -65,7 +65,7 @@ class Primary {
     void first?.channel.ask('banner', server.listeningOrigin);
   }
 
-  /** The first worker starts alone: it runs migrations, and an error of the start is printed once and ends the service. */
+  /** The first worker starts alone: it runs migrations; an error of the start is printed once and ends the service. */
   private async startWorkers(): Promise<void> {
     const first = this.fork();
     if (!(await first.started) && !this.shutdown.hasBegun) process.exit(first.process.exitCode ?? 1);

@@ -5,7 +5,7 @@ import { expectError } from '../support/expect-error.js';
 import { SECRET, sharedService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, hmac, jws, list, now, rsa } from './jws.js';
 
-/** The settings and the access tokens of identity providers, as their documentation shows them, without ids of sessions and devices. */
+/** The settings and the access tokens of identity providers, as documented, without ids of sessions and devices. */
 interface ProviderTokens {
   readonly issuer: string;
   readonly audience: string;

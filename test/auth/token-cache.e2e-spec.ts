@@ -66,7 +66,7 @@ describe('a token that was accepted before', () => {
 /** Bytes: far more than other allocations of a small process. */
 const BOUND = 4 * 1024 * 1024;
 
-/** Prints, for each kind of token, the bytes that a full cache takes and estimates. A large heap like jest's is slow to measure. */
+/** Prints the bytes that a full cache takes and estimates, for each kind of token. Jest's heap is slow to measure. */
 const MEASURES = `
   import { newTokenCache } from '${projectModule('dist/src/auth/token-verifier.js')}';
   const heapUsed = () => {

@@ -218,7 +218,7 @@ describe('migrations', () => {
         ["UPDATE storage SET epoch = $1 WHERE resource = 'cookies'", [null], NOT_NULL],
         [`INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', $1, 0, 0)`, ['e'], /unique/i],
       ] as const) {
-        // Not `toThrow`: better-sqlite3 may throw an Error of another realm, after another spec of the worker loaded it.
+        // Not `toThrow`: better-sqlite3 may throw an Error of another realm, in which another spec loaded it.
         await expect(asOtherWriter(folder, sql, parameters)).rejects.toMatchObject({
           message: expect.stringMatching(guard) as string,
         });

@@ -13,8 +13,9 @@ const READS_NOTHING = 'clients that read it may get none';
 const UNKNOWN_VALUE = 'clients that rely on the old description cannot read every response';
 
 /**
- * Each change from the released to the served document that breaks clients: where, what, and which clients. api-smart-diff 1.0.6
- * misses six of the cases in `released-document.e2e-spec.ts`, such as a new required property of a body.
+ * Each change from the released to the served document that breaks clients: where, what, and which clients.
+ * api-smart-diff 1.0.6 misses six of the cases in `released-document.e2e-spec.ts`, such as a new required property of a
+ * body.
  */
 export function breakingChanges(released: any, served: any): string[] {
   return new Comparison(released, served).breaks;

@@ -6,7 +6,7 @@ import { OUTING_RULE } from './outing.rule.js';
 import { OutingsController, OutingsOfSleighController, SleighsController } from './outings.controller.js';
 import { OutingsService, SleighsService } from './outings.service.js';
 
-/** Sleighs and their outings: a rule over instants, actions, a list below a parent, public reads, soft deletion and scheduled work. */
+/** Sleighs and outings: a rule over instants, actions, a nested list, public reads, soft deletion, scheduled work. */
 @Module({
   imports: [
     ScheduleModule.forRoot(),

@@ -21,7 +21,7 @@ export interface SampleAddress {
   point?: { east: number; north: number } | null;
 }
 
-/** An entity with UUIDs, properties of every kind, required and optional, a unique one, and one that the service sets. */
+/** An entity with UUIDs, properties of every kind, required and optional, one unique, one set by the service. */
 @Entity('samples')
 @Check('samples_code', hasLength('code', 2, 9))
 @Check('samples_note', hasLength('note', 1, 100))

@@ -142,7 +142,7 @@ describe('a SIGHUP', () => {
 const MODULE = `
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
-/** Gives the service a real pipe as standard output: Node gives its children sockets, for which longer writes are atomic. */
+/** Gives the service a real pipe as standard output: Node gives children sockets, whose longer writes are atomic. */
 const WITH_A_PIPE = ['bash', '-c', 'exec 3> >(setsid -f cat); wait $!; exec "$0" "$@" >&3 3>&-'];
 
 /** Each test continues with the service of the previous one. */

@@ -6,7 +6,7 @@ export interface CapturedLine {
   readonly rest: unknown[];
 }
 
-/** Collects the lines that the service logs through Nest from now on. A service that starts later sets its own logger. */
+/** Collects the lines that the service logs through Nest from now on. A later start sets its own logger. */
 export function captureLog(): CapturedLine[] {
   const lines: CapturedLine[] = [];
   const at =

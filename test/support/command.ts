@@ -124,7 +124,7 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
 const originals = new Map<string, Promise<string>>();
 
 /**
- * Makes a folder with a database of these lines, in which commands have run. The database is made once in a spec, then copied.
+ * Makes a folder with a database of these lines, in which commands have run. A spec makes it once, then copies it.
  */
 export async function folderWith(text: string, ...commands: readonly string[][]): Promise<string> {
   const key = JSON.stringify([text, commands]);

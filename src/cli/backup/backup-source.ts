@@ -7,8 +7,8 @@ import { Failure } from '../command-errors.js';
 import { firstBytes, GZIP, isRepeatable, joined, openInput } from '../input.js';
 
 /**
- * Copies a backup from a plain file, a gzip file or a pipe into the new file `to`. SQLite opens only the copy, because it
- * would make files beside the backup.
+ * Copies a backup from a plain file, a gzip file or a pipe into the new file `to`. SQLite opens only the copy, because
+ * it would make files beside the backup.
  * @throws {Failure} when it changes meanwhile, is no database, or has more bytes than its header says
  */
 export async function receiveBackup(file: string, to: string, signal: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ export class UnfinishedImport {
   @Column('varchar')
   digest!: string;
 
-  /** `keep`: records have the ids of the input; `assign`: they get new ids; `none`: they do, because no line has an id. */
+  /** `keep`: records keep the ids of the input; `assign`: they get new ids; `none`: too, because no line has an id. */
   @Column('varchar')
   ids!: 'keep' | 'assign' | 'none';
 

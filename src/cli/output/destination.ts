@@ -37,8 +37,8 @@ export async function resolveLinks(path: string): Promise<string> {
 }
 
 /**
- * A stream to stdout, whose errors the caller handles. `process.stdout` writes to a pipe synchronously, so that a stalled
- * reader would block Ctrl+C, and its errors end the process.
+ * A stream to stdout, whose errors the caller handles. `process.stdout` writes to a pipe synchronously, so that a
+ * stalled reader would block Ctrl+C, and its errors end the process.
  */
 export function standardOutput(): Writable {
   const kind = fstatSync(1);

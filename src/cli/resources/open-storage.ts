@@ -26,7 +26,7 @@ export async function openDataSource(config: Config): Promise<DataSource & Async
   return Object.assign(dataSource, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
-/** Opens the database and the repository of a resource, as the start of the service does; see `openConfiguredDatabase`. */
+/** Opens the database and the repository of a resource, as the service does; see `openConfiguredDatabase`. */
 export async function openRepository(config: Config, resource: Resource, mayMigrate = false): Promise<OpenRepository> {
   const dataSource = await openConfiguredDatabase(config, mayMigrate);
   const capacity = await capacityFor(dataSource, config, resource);

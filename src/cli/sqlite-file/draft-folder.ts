@@ -9,8 +9,8 @@ import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 const LONGEST_USE = 6 * 3600 * 1000;
 
 /**
- * Makes a folder for drafts, which `await using` removes, and removes those of killed processes: old ones, and those with
- * the host and the process id of this process, such as of a container that was started again.
+ * Makes a folder for drafts, which `await using` removes, and removes those of killed processes: old ones, and those
+ * with the host and the process id of this process, such as of a container that was started again.
  * @param prefix the beginning of its path
  */
 export async function draftFolder(prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {

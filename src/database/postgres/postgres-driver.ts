@@ -54,7 +54,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     exactDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`,
     dateOfExact: (expression) => `CAST(${expression} AS timestamp) AT TIME ZONE 'UTC'`,
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
-    // Unlike FOR UPDATE, it does not stop inserts of rows that refer to the record; they would deadlock with its update.
+    // Unlike FOR UPDATE, it does not stop inserts of rows that refer to the record; they would deadlock with an update.
     forUpdate: (table) => ` FOR NO KEY UPDATE OF ${table}`,
     forReference: (table) => ` FOR KEY SHARE OF ${table}`,
     now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',

@@ -77,7 +77,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return checked as unknown as ReadStream;
   }
 
-  /** Waits for its connection and for the statements in flight, which would run on the connection of the next caller. */
+  /** Waits for its connection and the statements in flight, which would run on the connection of the next caller. */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
     await Promise.allSettled([this.databaseConnectionPromise, this.settled]);
@@ -178,8 +178,8 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 }
 
 /**
- * Days and instants are those of UTC, whatever the time zone of the session. A cast to a type with a length would cut off
- * texts, and a cast to an integer or to fewer digits would round.
+ * Days and instants are those of UTC, whatever the time zone of the session. A cast to a type with a length would cut
+ * off texts, and a cast to an integer or to fewer digits would round.
  */
 function conversion(column: string, from: string, target: TableColumn): string {
   const { type: to } = target;

@@ -22,7 +22,7 @@ export class SqliteDataSource extends GuardedDataSource {
   }
 }
 
-/** Number of alternatives in one level of an expression, whose depth is at most 1000 (https://sqlite.org/limits.html). */
+/** Alternatives in one level of an expression, whose depth is at most 1000 (https://sqlite.org/limits.html). */
 const MOST_ALTERNATIVES = 200;
 
 /** Splits a long list of alternatives, such as the ids of inserted rows, into several levels. */

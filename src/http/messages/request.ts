@@ -34,7 +34,7 @@ export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 
   return false;
 }
 
-/** The client's address without a port. `forwarded` is `ip` of the request, which may be any text of a trusted proxy. */
+/** The client's address without a port. `forwarded` is `ip` of the request: any text of a trusted proxy. */
 export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
   if (isIP(forwarded) !== 0) return forwarded;
   const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];

@@ -28,7 +28,7 @@ export async function* arrayChunks(first: JsonPage, others: AsyncIterable<JsonPa
   yield CLOSING;
 }
 
-/** The body of a response that is a stream; by default the empty body of a HEAD, for which Fastify would read a list. */
+/** The body of a response that is a stream; by default that of a HEAD, which is empty: Fastify would read a list. */
 export function jsonStream(array: Readable = Readable.from([])): StreamableFile {
   return new StreamableFile(array, { type: JSON_TYPE });
 }

@@ -28,7 +28,7 @@ const ID_SORTS = ['id', '-id'];
 /**
  * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
  * any DTO. Each resource has a separate class, because the document names the type of its `sort` parameter.
- * @param options `sorts`: types of the properties to sort by, besides the id; each needs an index on its column and the id
+ * @param options `sorts`: types of the properties to sort by, besides the id; each needs an index with the id
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: { readonly sorts?: Sorts } = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {

@@ -18,8 +18,9 @@ interface ListReader {
 
 /**
  * The readers of long lists. Each keeps one of few database snapshots open, so there is a limit for a subject. When all
- * slots are taken, a new reader gets the slot of the slowest reader of the address with the most readers, if that has at
- * least two more than its own address. Otherwise it gets the slot of a paused reader whose address has no fewer readers.
+ * slots are taken, a new reader gets the slot of the slowest reader of the address with the most readers, if that has
+ * at least two more than its own address. Otherwise it gets the slot of a paused reader whose address has no fewer
+ * readers.
  */
 @Injectable()
 export class ListReaders {

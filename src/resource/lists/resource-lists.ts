@@ -105,7 +105,7 @@ export class ResourceLists {
     }
   }
 
-  /** Streams a list, and collects it for the cache. The client may be disconnected, because others need its snapshot. */
+  /** Streams a list, and collects it for the cache. The client may be cut off, because others need its snapshot. */
   private stream(
     arrayChunks: AsyncIterable<Buffer>,
     snapshot: ResourceSnapshot<AnyResourceEntity>,

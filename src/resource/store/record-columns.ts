@@ -13,7 +13,7 @@ interface JsonExpression {
   readonly isQuoted: boolean;
 }
 
-/** Kinds of columns by their type names in the drivers; `real` is missing, because it has other values on each engine. */
+/** Kinds of columns by their type names in the drivers; `real` is missing, because its values differ by engine. */
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   integer: 'integer',
   bigint: 'integer',

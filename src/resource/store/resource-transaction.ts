@@ -213,7 +213,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /**
    * Locks the parents: with a rule all of them, as a rule may do, otherwise new ones, as their foreign keys do. Both
-   * would lock them after the `storage` row, and deadlock with a transaction that holds a parent and waits for that row.
+   * would lock them after the `storage` row, and deadlock with a transaction that holds a parent and waits for that
+   * row.
    */
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
     if (this.table.forUpdate === '') return;

@@ -7,7 +7,7 @@ import { type IdKind, idKindOf } from '../id-kinds.js';
 /** A transaction, or the query runner of a migration. */
 export type Runner = Pick<Sql, 'query'>;
 
-/** The enabled triggers of some tables, each with its statement on SQLite, and the body of its function on PostgreSQL. */
+/** The enabled triggers of some tables: with the statement on SQLite, the body of the function on PostgreSQL. */
 export function enabledTriggers(runner: Runner, { options }: DataSource, tables: readonly string[]) {
   const isPostgres = options.type === 'postgres';
   // Without parameters, which are `?` in a transaction, but `$1` in a migration on PostgreSQL.

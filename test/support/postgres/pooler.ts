@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 
-/** The parameters that PgBouncer lets a client start with (https://www.pgbouncer.org/config.html#ignore_startup_parameters). */
+/** Startup parameters that PgBouncer accepts (https://www.pgbouncer.org/config.html#ignore_startup_parameters). */
 const STARTUP_PARAMETERS = ['user', 'database', 'application_name', 'client_encoding'];
 
 const SSL_REQUEST = 80877103;

@@ -42,7 +42,7 @@ export class UniqueBodies {
     return own.length === 0 ? body : { ...body, ...Object.fromEntries(own) };
   }
 
-  /** For each key without a given property, a function from a number to a value of the property with the most possible values. */
+  /** By key without a given property, a function from a number to a value of its property with the most values. */
   private changes(path: string, given: readonly string[]): Record<string, (count: number) => unknown> {
     const keys = this.keysOf(path).filter((key) => !key.some((name) => given.includes(name)));
     return Object.fromEntries(
@@ -58,8 +58,8 @@ export class UniqueBodies {
   }
 
   /**
-   * The property of a key with the most possible values. It may refer to a parent of the tested resource, which has enough
-   * records.
+   * The property of a key with the most possible values. It may refer to a parent of the tested resource, which has
+   * enough records.
    */
   private bestOf(path: string, key: readonly string[]): (Values & { readonly name: string }) | undefined {
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));

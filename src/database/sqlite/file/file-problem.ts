@@ -33,8 +33,8 @@ export function ownersOf(paths: readonly string[]): string {
 }
 
 /**
- * The problem of a database file that is missing or empty while its WAL has content: SQLite would delete the WAL, and with
- * it the last writes. `undefined` if there is no such problem.
+ * The problem of a database file that is missing or empty while its WAL has content: SQLite would delete the WAL, and
+ * with it the last writes. `undefined` if there is no such problem.
  */
 export function lostFileProblem(path: string): string | undefined {
   const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -3,7 +3,7 @@ import { DatabaseUnavailableError } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import { retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later snapshots, as many as begin together; see docs/adr/0024-list-cache-by-etag.md. */
+/** Connections that stay open for later snapshots: as many as begin together (docs/adr/0024-list-cache-by-etag.md). */
 const MOST_IDLE = 16;
 
 /** Maximum number of snapshots at the same time. `ListQueue` and `ListReaders` allow fewer lists. */

@@ -22,7 +22,7 @@ interface Batch {
   size: number;
 }
 
-// Limits of a batch in jobs and milliseconds. Under less load, a batch ends with a turn of the event loop without a job.
+// Limits of a batch in jobs and milliseconds. Under less load, a batch ends with the first turn without a job.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
@@ -41,7 +41,7 @@ const UNKNOWN = 'The COMMIT failed, but the file may contain it';
  *     BEGIN IMMEDIATE
  *       ...A's statements...                                    A asks to commit, and gets no response yet
  *       SAVEPOINT job;  ...B's statements...; ROLLBACK TO job   B fails, perhaps because of A's rows; no response yet
- *     COMMIT                                                    A succeeds, B gets its error; or both fail with the commit
+ *     COMMIT                                                    A succeeds, B gets its error; or both fail with it
  *
  * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Only the running job may
  * call the methods, or the writer between two jobs.
@@ -137,8 +137,9 @@ export class GroupCommit {
   }
 
   /**
-   * Tells whether transactions may share a commit: not if the schema has conflict clauses with `ROLLBACK`, which ignores
-   * savepoints, or `FAIL`, which keeps rows, or `INITIALLY DEFERRED` foreign keys, which are checked at the commit.
+   * Tells whether transactions may share a commit: not if the schema has conflict clauses with `ROLLBACK`, which
+   * ignores savepoints, or `FAIL`, which keeps rows, or `INITIALLY DEFERRED` foreign keys, which are checked at the
+   * commit.
    */
   private mayShare(): boolean {
     const version = this.readSchemaVersion.get() as number;

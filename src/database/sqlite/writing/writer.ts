@@ -167,7 +167,7 @@ export class Writer {
     }, retryDelay(this.busyRetries++));
   }
 
-  /** Commits at the end of a turn without a new job. Node accepts one connection each turn, and reads it in the next. */
+  /** Commits after a turn without a new job: Node accepts one connection each turn, and reads it in the next. */
   private commitSoon(): void {
     if (!this.group.isOpen) return this.onIdle?.();
     this.turn ??= setImmediate(() => {
