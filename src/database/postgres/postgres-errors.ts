@@ -85,7 +85,7 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-const OWN_ERRORS = [TypeORMError, OutcomeUnknownError, UnsafeIntegerError];
+const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, UnsafeIntegerError];
 
 /** The service's error for a full, busy or stopped database, or TypeORM's for an error of the statement. */
 export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
