@@ -195,6 +195,24 @@ export const TYPES: Habits = {
     },
     { a: [1] },
   ],
+  'a whole number as a parameter is one, also as a text and in a division': [
+    async ({ dataSource, items, name }) => {
+      const { id } = await items.save({ name, big: 7 });
+      await items.save({ name: '12345', big: 0 });
+      await items
+        .createQueryBuilder()
+        .update()
+        .set({ big: () => 'big / :two' })
+        .setParameter('two', 2)
+        .where({ id })
+        .execute();
+      await dataSource.sql`UPDATE items SET name = ${67890} WHERE id = ${id}`;
+      const found = await items.createQueryBuilder('item').where('item.name = :code', { code: 12345 }).getCount();
+      const { name: text, big } = await items.findOneByOrFail({ id });
+      return [found, text, big];
+    },
+    [1, '67890', 3],
+  ],
   'a Date keeps its milliseconds': [
     async ({ items, name }) =>
       (await stored(items, { name, deleted: null, created: new Date(1.7e12 + 123) })).created.getTime(),

@@ -118,11 +118,12 @@ export class SqliteConnection {
 
 /**
  * The value as PostgreSQL stores it: better-sqlite3 takes no dates, booleans and objects, and version 12 writes a lone
- * surrogate, such as that of a text cut inside an emoji, as bytes that are no UTF-8.
+ * surrogate, such as that of a text cut inside an emoji, as bytes that are no UTF-8. It binds every number as a
+ * floating-point one, which is 5.0 as a text, and has a fraction after a division.
  */
 function bindable(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
-  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return BigInt(value as number | boolean);
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) throw new TypeORMError(ARRAY);
   if (!(value instanceof Date)) return JSON.stringify(value);
