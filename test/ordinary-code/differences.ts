@@ -1,4 +1,4 @@
-import { Column, type DataSource, Entity, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
+import { Column, type DataSource, Entity, LessThan, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
 
 @Entity('samples')
 export class Sample {
@@ -146,6 +146,22 @@ export const DIFFERENCES: readonly Difference[] = [
     },
     sqlite: false,
     postgres: true,
+  },
+  {
+    what: 'overwriteCondition of an upsert',
+    habit: async (samples) => {
+      await samples.insert({ text: 'old', small: 5 });
+      const overwriteCondition = { where: { small: LessThan(3) } };
+      await samples
+        .createQueryBuilder()
+        .insert()
+        .values({ text: 'old', small: 7 })
+        .orUpdate(['small'], ['text'], { overwriteCondition })
+        .execute();
+      return (await samples.findOneByOrFail({ text: 'old' })).small;
+    },
+    sqlite: expect.objectContaining({ message: expect.stringContaining('no overwriteCondition for SQLite') }),
+    postgres: 5,
   },
   {
     what: 'increments of a decimal',

@@ -4,6 +4,7 @@ import {
   InsertQueryBuilder,
   type ObjectLiteral,
   SelectQueryBuilder,
+  TypeORMError,
 } from 'typeorm';
 import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
 import { GuardedDataSource } from '../transaction-control.js';
@@ -60,6 +61,12 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
 }
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
+  /** TypeORM would leave the condition out, and overwrite every row. */
+  override orUpdate(...args: Parameters<InsertQueryBuilder<Entity>['orUpdate']>): this {
+    if (args[2]?.overwriteCondition !== undefined) throw new TypeORMError(CONDITIONAL);
+    return super.orUpdate(...args);
+  }
+
   /** Lets an upsert set the update date of an existing row. TypeORM would set it to DEFAULT, which SQLite rejects. */
   protected override createInsertExpression(): string {
     const sql = super.createInsertExpression();
@@ -72,6 +79,9 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
 }
 
 const UPSERT = ' DO UPDATE SET ';
+
+const CONDITIONAL =
+  'TypeORM has no overwriteCondition for SQLite: read the row and save it in one transaction, or write the INSERT in SQL';
 
 class SqliteDeleteQueryBuilder<Entity extends ObjectLiteral> extends DeleteQueryBuilder<Entity> {
   protected override createWhereClausesExpression(clauses: WhereClause[]): string {
