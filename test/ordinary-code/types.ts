@@ -176,6 +176,7 @@ export const TYPES: Habits = {
       'a text that is no instant': { created: 'today' },
       'milliseconds as an instant': { created: 1.7e12 },
       'NaN as a number': { big: NaN },
+      'a fraction as a whole number': { big: 1.5 },
     }).map(([what, values]): [string, [Habit, unknown]] => [
       `${what} is an error of the value`,
       [
