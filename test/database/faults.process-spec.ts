@@ -20,7 +20,9 @@ import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { preloaded } from '../support/faults/preloaded.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
+import { metricsOf } from '../support/metrics.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 let folder: string;
@@ -195,6 +197,33 @@ describe('a database file that is taken away while the service runs', () => {
     await service.stop();
     using database = openDatabase(file, { readonly: true });
     expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+  });
+});
+
+describe('a WAL that cannot be read before the COMMIT', () => {
+  const UNREADABLE = preloaded(`
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { readSync } = fs;
+    fs.readSync = (...values) => {
+      if (fs.existsSync('unreadable')) throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+      return readSync(...values);
+    };
+    syncBuiltinESMExports();`);
+
+  it('makes POST 503 with Retry-After and counts as an I/O error; the service goes on afterwards', async () => {
+    await using service = await ServiceProcess.start(folder, UNREADABLE);
+    const client = Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    writeFileSync(join(folder, 'unreadable'), '');
+    const failed = await client.post({ ...COOKIE, wish: 'unreadable' });
+    rmSync(join(folder, 'unreadable'));
+    expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await client.get('/cookies')).body).toHaveLength(2);
+    expect((await metricsOf(service)).get('database_errors_total{kind="io"}')).toBeGreaterThan(0);
+    await service.end();
+    expect(service.output).not.toMatch(/EIO.*\\n +at /);
   });
 });
 

@@ -11,6 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { Logger } from '@nestjs/common';
+import { type EngineError, engineErrors } from '../../database-events.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** Milliseconds for which the size of the WAL is cached. */
@@ -69,11 +70,11 @@ export class DatabaseFile {
     this.lose(`${moved.path} was removed or replaced`);
   }
 
-  /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says */
+  /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says; an error as of SQLite if it is unreadable */
   checkWal(): void {
     const end = this.endOfWal();
     // Not `fstat`: see `isWhereItWas`. A process that truncates the WAL as SQLite does changes the index first.
-    const isShorter = end > 0 && readSync(this.wal.descriptor, Buffer.alloc(1), 0, 1, end - 1) === 0;
+    const isShorter = end > 0 && read(this.wal.descriptor, Buffer.alloc(1), end - 1) === 0;
     if (isShorter && this.endOfWal() === end) this.lose(`${this.wal.path} was truncated`);
   }
 
@@ -128,10 +129,20 @@ export class DatabaseFile {
   /** Bytes of the WAL that are in use, as its index says (https://sqlite.org/walformat.html, section 2.1). */
   private endOfWal(): number {
     const header = new Uint32Array(5);
-    readSync(this.walIndex.descriptor, header, { position: 0 });
+    read(this.walIndex.descriptor, header, 0);
     const frames = header[4]!;
     const pageSize = new Uint16Array(header.buffer)[7]!;
     return frames === 0 ? 0 : WAL_HEADER + frames * (FRAME_HEADER + (pageSize === 1 ? 65_536 : pageSize));
+  }
+}
+
+/** Reports a volume that fails as SQLite does. @throws an error with a code of SQLite */
+function read(descriptor: number, into: NodeJS.ArrayBufferView, position: number): number {
+  try {
+    return readSync(descriptor, into, { position });
+  } catch (error) {
+    engineErrors.publish('io' satisfies EngineError);
+    throw Object.assign(new Error('disk I/O error', { cause: error }), { code: 'SQLITE_IOERR_READ' });
   }
 }
 
