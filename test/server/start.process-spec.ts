@@ -158,9 +158,16 @@ describe('a start that fails, and doctor', () => {
 
   onVolume('say that the volume is mounted read-only', async () => {
     await SmallVolume.use(async ({ folder: volume }) => {
-      execFileSync('mount', ['-o', 'remount,ro', volume]);
+      const mount = (options: string) => execFileSync('mount', ['-o', `remount,${options}`, volume]);
+      const problem = /it is on a read-only volume .*; mount it writable, or name another place\.$/m;
+      mount('ro');
       expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*it is on a read-only volume/);
-      expect(await failedStart({}, volume)).toMatch(/cannot be opened/);
+      expect(await failedStart({}, volume)).toMatch(problem);
+      mount('rw');
+      openDatabase(join(volume, 'cookies.sqlite')).exec('CREATE TABLE things (name)').close();
+      mount('ro');
+      expect(await failuresOfDoctor(volume)).toMatch(/real write +.*it is on a read-only volume/);
+      expect(await failedStart({}, volume)).toMatch(problem);
     });
   });
 });

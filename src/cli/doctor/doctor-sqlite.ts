@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
-import { fileProblem, lostFileProblem } from '../../database/sqlite/file/file-problem.js';
+import { fileProblem, lostFileProblem, readOnlyVolumeProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -80,7 +80,8 @@ function realWrite(path: string): string {
     return `${path} takes writes`;
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
-    throw new Error(`${path} takes no writes (${reason}): ${remedyFor([reason!])}`, { cause: error });
+    const remedy = readOnlyVolumeProblem(path) ?? remedyFor([reason!]);
+    throw new Error(`${path} takes no writes (${reason}): ${remedy}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { QueryFailedError, TypeORMError } from 'typeorm';
-import { fileProblem, ownersOf } from './file/file-problem.js';
+import { fileProblem, ownersOf, readOnlyVolumeProblem } from './file/file-problem.js';
 import type { EngineError } from '../database-events.js';
 import {
   DatabaseStartError,
@@ -74,8 +74,12 @@ export function startError(path: string, error: unknown): DatabaseStartError {
     [/^SQLITE_FULL/, 'cannot be written: its volume is full; free space on it'],
     [/^SQLITE_IOERR/, `cannot be written (${code}); check that its volume has space and works`],
   ];
-  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
   const isDenied = /^SQLITE_(READONLY(?!_DBMOVED)|CANTOPEN)/.test(code);
+  const volumeProblem = isDenied ? readOnlyVolumeProblem(path) : undefined;
+  if (volumeProblem !== undefined) {
+    return new DatabaseStartError(`The database file ${path} cannot be written: ${volumeProblem}.`, { cause: error });
+  }
+  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
   const owners = isDenied ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
   return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, { cause: error });
 }

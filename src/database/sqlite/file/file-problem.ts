@@ -1,5 +1,5 @@
-import { lstatSync, readlinkSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { lstatSync, mkdtempSync, readlinkSync, rmdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 /** Explains a failed system call on a file or folder: the reason and the remedy. */
 export function fileProblem(path: string, error: unknown): string {
@@ -16,6 +16,17 @@ export function fileProblem(path: string, error: unknown): string {
     default:
       return message;
   }
+}
+
+/** The problem of a file on a read-only volume, which SQLite reports like missing rights; else `undefined`. */
+export function readOnlyVolumeProblem(path: string): string | undefined {
+  try {
+    // `access` permits writes on a file system that the kernel has made read-only after an error.
+    rmdirSync(mkdtempSync(join(dirname(path), '.writable-')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') return fileProblem(path, error);
+  }
+  return undefined;
 }
 
 /** The owners and modes of the existing files, and the user of this process. */
