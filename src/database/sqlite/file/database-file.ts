@@ -70,7 +70,7 @@ export class DatabaseFile {
     this.lose(`${moved.path} was removed or replaced`);
   }
 
-  /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says; an error as of SQLite if it is unreadable */
+  /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says, or an error with a code of SQLite */
   checkWal(): void {
     const end = this.endOfWal();
     // Not `fstat`: see `isWhereItWas`. A process that truncates the WAL as SQLite does changes the index first.
