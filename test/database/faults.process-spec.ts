@@ -20,7 +20,7 @@ import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
-import { preloaded } from '../support/faults/preloaded.js';
+import { preloaded, projectModule } from '../support/faults/preloaded.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
 import { metricsOf } from '../support/metrics.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -224,6 +224,38 @@ describe('a WAL that cannot be read before the COMMIT', () => {
     expect((await metricsOf(service)).get('database_errors_total{kind="io"}')).toBeGreaterThan(0);
     await service.end();
     expect(service.output).not.toMatch(/EIO.*\\n +at /);
+  });
+});
+
+describe('a COMMIT that fails because a disk quota is used up', () => {
+  // As with a quota, SQLite reports an I/O error, and Node an error without a name.
+  const WITHOUT_QUOTA = preloaded(`
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    import { SqliteConnection } from '${projectModule('dist/src/database/sqlite/sqlite-connection.js')}';
+    const { run } = SqliteConnection.prototype;
+    const { writeFileSync } = fs;
+    const isUsedUp = () => fs.existsSync('used-up');
+    SqliteConnection.prototype.run = function (sql, ...values) {
+      if (sql !== 'COMMIT' || !isUsedUp()) return run.call(this, sql, ...values);
+      run.call(this, 'ROLLBACK');
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+    };
+    fs.writeFileSync = (...values) => {
+      if (isUsedUp()) throw Object.assign(new Error('UNKNOWN: unknown error, write'), { code: 'UNKNOWN', errno: -122 });
+      return writeFileSync(...values);
+    };
+    syncBuiltinESMExports();`);
+
+  it('makes POST 507 DISK_FULL, and stores nothing', async () => {
+    await using service = await ServiceProcess.start(folder, WITHOUT_QUOTA);
+    const client = Client.of(service);
+    writeFileSync(join(folder, 'used-up'), '');
+    const { status, body } = await client.post(COOKIE);
+    rmSync(join(folder, 'used-up'));
+    expect([status, body.errorCode]).toEqual([507, 'DISK_FULL']);
+    expect((await metricsOf(service)).get('database_errors_total{kind="full"}')).toBeGreaterThan(0);
+    expect((await client.get('/cookies')).body).toEqual([]);
   });
 });
 

@@ -1,9 +1,12 @@
 import { lstatSync, mkdtempSync, readlinkSync, rmdirSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 /** Explains a failed system call on a file or folder: the reason and the remedy. */
 export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
+  if (isQuotaUsedUp(error))
+    return `the disk quota of its owner is used up (${message}); raise the quota, or free space`;
   switch (code) {
     case 'EACCES':
     case 'EPERM':
@@ -11,11 +14,15 @@ export function fileProblem(path: string, error: unknown): string {
     case 'EROFS':
       return `it is on a read-only volume (${message}); mount it writable, or name another place`;
     case 'ENOSPC':
-    case 'EDQUOT':
       return `its volume is full (${message}); free space on it`;
     default:
       return message;
   }
+}
+
+/** Whether a system call has failed for a disk quota. Node has no name for EDQUOT: the code is UNKNOWN. */
+export function isQuotaUsedUp(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).errno === -constants.errno.EDQUOT;
 }
 
 /** The problem of a file on a read-only volume, which SQLite reports like missing rights; else `undefined`. */
