@@ -145,13 +145,16 @@ export class DiskReserve {
     }
   }
 
-  /** Moves the WAL into the file, so that the next write starts it again; `false` while a list reads an older state. */
-  restartWal(): boolean {
+  /**
+   * Moves the WAL into the file, so that the next write starts it again.
+   * @returns `false` while a list reads an older state; `undefined` if the volume fails
+   */
+  restartWal(): boolean | undefined {
     try {
       const [result] = this.connection.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
       return result?.busy === 0;
     } catch {
-      return false;
+      return undefined;
     }
   }
 
@@ -163,9 +166,10 @@ export class DiskReserve {
     const now = performance.now();
     if (now < this.shrinkAfter) return;
     const ended = this.snapshots.endAll();
-    const isElsewhere = !this.restartWal();
-    this.shrinkAfter = now + (isElsewhere ? PAUSE : SIZE_AGE);
-    if (isElsewhere || ended > 0) this.logger.warn(isElsewhere ? ELSEWHERE : CUT_OFF);
+    const isRestarted = this.restartWal();
+    this.shrinkAfter = now + (isRestarted ? SIZE_AGE : PAUSE);
+    if (isRestarted === false) this.logger.warn(ELSEWHERE);
+    else if (ended > 0) this.logger.warn(CUT_OFF);
   }
 
   /** Keeps the space while no process has the database open. Call it before the connections close. */
