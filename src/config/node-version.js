@@ -3,7 +3,7 @@
 /** The supported versions of Node, as in `engines` of package.json. */
 export const SUPPORTED_NODE = '>=20.19 <21 || >=22.14 <23 || >=23.6';
 
-/** The first supported minor versions: they have `require()` of ES modules, and Node-API 10 or better-sqlite3 12. */
+/** The first supported minor versions: earlier ones lack `require()` of ES modules, or Node-API 10 (better-sqlite3). */
 const FIRST_MINOR = new Map([
   [20, 19],
   [22, 14],

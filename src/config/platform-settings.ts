@@ -15,8 +15,8 @@ const limit = (name: string, requests: string) =>
   });
 
 /**
- * The settings of the platform, in the shape of `Config`, each declared only here. After a change run `npm run
- * settings`, which writes `.env.example` and the README's table. Times are in milliseconds unless `about` says
+ * The settings of the platform, in the shape of `Config`, each declared only here. After a change run
+ * `npm run settings`, which writes `.env.example` and the README's table. Times are in milliseconds unless `about` says
  * otherwise.
  */
 export const PLATFORM_SETTINGS = {

@@ -18,7 +18,7 @@ export class UnfinishedImport {
   @Column('varchar')
   digest!: string;
 
-  /** `keep`: records keep the ids of the input; `assign`: they get new ids; `none`: too, because no line has an id. */
+  /** `keep`: records keep the ids of the input; `assign` and `none`: they get new ids; `none`: no line has an id. */
   @Column('varchar')
   ids!: 'keep' | 'assign' | 'none';
 

@@ -5,7 +5,8 @@ import { rejectUnstorable } from './sqlite-connection.js';
 /** The words of PostgreSQL (https://www.postgresql.org/docs/current/datatype-boolean.html). */
 const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/i];
 
-const WHOLE = /^(big|small)?int(eger|\d)?$/;
+/** The integer types of both engines. */
+const INTEGER = /^(big|small)?int(eger|\d)?$/;
 
 /**
  * The value for TypeORM, which would store any text or number of a boolean as false, and an instant that is none.
@@ -22,7 +23,7 @@ export function acceptedValue(value: unknown, { propertyPath, transformer }: Col
     return new UnstorableValueError(`${text} for ${propertyPath} is no ${kind}`, value, propertyPath);
   };
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
-  if (typeof value === 'number' && WHOLE.test(type) && !Number.isInteger(value)) throw wrong('whole number');
+  if (typeof value === 'number' && !Number.isInteger(value) && INTEGER.test(type)) throw wrong('whole number');
   if (type === 'boolean' && typeof value !== 'boolean') {
     const index = BOOLEANS.findIndex((words) => words.test(value as string));
     if (index < 0) throw wrong('boolean');

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
-import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
+import { engineErrorOf, isBusy, translated, withQuota } from './sqlite-errors.js';
 import { UnstorableValueError } from '../columns.js';
 import { UnsafeIntegerError } from '../errors.js';
 
@@ -65,10 +65,10 @@ export class SqliteConnection {
     try {
       return REBUILD_STEP.test(sql) ? this.rebuildStep(sql) : this.execute(sql, parameters);
     } catch (error) {
-      failure = error;
-      const kind = engineErrorOf(error);
+      failure = withQuota(error, this.database.name);
+      const kind = engineErrorOf(failure);
       if (kind !== undefined) engineErrors.publish(kind);
-      throw error;
+      throw failure;
     } finally {
       const milliseconds = performance.now() - started;
       const kind = this.database.readonly ? 'read' : 'write';

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { QueryFailedError, TypeORMError } from 'typeorm';
-import { fileProblem, ownersOf, readOnlyVolumeProblem } from './file/file-problem.js';
+import { fileProblem, isQuotaUsedUp, ownersOf, probeVolume, readOnlyVolumeProblem } from './file/file-problem.js';
 import type { EngineError } from '../database-events.js';
 import {
   DatabaseStartError,
@@ -24,6 +24,15 @@ export function isBusy(error: unknown): boolean {
 /** Tells whether the volume is full, or the database has reached its allowed size. */
 export function isFull(error: unknown): boolean {
   return engineErrorOf(error) === 'full';
+}
+
+export const fullVolumeError = (cause: unknown): Error =>
+  Object.assign(new Error('database or disk is full', { cause }), { code: 'SQLITE_FULL' });
+
+/** The error of a full volume if a used-up disk quota made a write fail, which SQLite reports as an I/O error. */
+export function withQuota(error: unknown, path: string): unknown {
+  const isQuota = sqliteCode(error) === 'SQLITE_IOERR_WRITE' && isQuotaUsedUp(probeVolume(path));
+  return isQuota ? fullVolumeError(error) : error;
 }
 
 /** The service's error for a full, busy or damaged database; otherwise the error itself. */
@@ -76,10 +85,9 @@ export function startError(path: string, error: unknown): DatabaseStartError {
   ];
   const isDenied = /^SQLITE_(READONLY(?!_DBMOVED)|CANTOPEN)/.test(code);
   const volumeProblem = isDenied ? readOnlyVolumeProblem(path) : undefined;
-  if (volumeProblem !== undefined) {
-    return new DatabaseStartError(`The database file ${path} cannot be written: ${volumeProblem}.`, { cause: error });
-  }
-  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
-  const owners = isDenied ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
+  const known = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
+  const reason = volumeProblem === undefined ? known : `cannot be written: ${volumeProblem}`;
+  const lacksRight = isDenied && volumeProblem === undefined;
+  const owners = lacksRight ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
   return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, { cause: error });
 }

@@ -113,7 +113,7 @@ export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
   return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
 }
 
-/** @throws {Error} at the start, for a filter, range or sort whose property is missing, wrong or not indexed */
+/** @throws {Error} at the start, for a filter, range or sort whose property is missing, unindexed or of another type */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
     const json = filters.find((property) => table.column(property).kind === 'json');

@@ -42,7 +42,9 @@ export class UniqueBodies {
     return own.length === 0 ? body : { ...body, ...Object.fromEntries(own) };
   }
 
-  /** By key without a given property, a function from a number to a value of its property with the most values. */
+  /**
+   * For each key without a given property, a function from a number to a value of its property with the most values.
+   */
   private changes(path: string, given: readonly string[]): Record<string, (count: number) => unknown> {
     const keys = this.keysOf(path).filter((key) => !key.some((name) => given.includes(name)));
     return Object.fromEntries(

@@ -1,12 +1,11 @@
-import { lstatSync, mkdtempSync, readlinkSync, rmdirSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 /** Explains a failed system call on a file or folder: the reason and the remedy. */
 export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (isQuotaUsedUp(error))
-    return `the disk quota of its owner is used up (${message}); raise the quota, or free space`;
+  if (isQuotaUsedUp(error)) return `the disk quota is used up (${message}); raise it, or free space`;
   switch (code) {
     case 'EACCES':
     case 'EPERM':
@@ -20,20 +19,29 @@ export function fileProblem(path: string, error: unknown): string {
   }
 }
 
-/** Whether a system call has failed for a disk quota. Node has no name for EDQUOT: the code is UNKNOWN. */
+/** Tells whether a system call failed because of a disk quota. Node has no name for EDQUOT: the code is UNKNOWN. */
 export function isQuotaUsedUp(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).errno === -constants.errno.EDQUOT;
+  return (error as NodeJS.ErrnoException | undefined)?.errno === -constants.errno.EDQUOT;
 }
 
-/** The problem of a file on a read-only volume, which SQLite reports like missing rights; else `undefined`. */
-export function readOnlyVolumeProblem(path: string): string | undefined {
+/** Writes 64 KiB into a new file beside `path`, and removes it. @returns the error if that fails */
+export function probeVolume(path: string): unknown {
+  const probe = `${path}-probe-${process.pid}`;
   try {
-    // `access` permits writes on a file system that the kernel has made read-only after an error.
-    rmdirSync(mkdtempSync(join(dirname(path), '.writable-')));
+    writeFileSync(probe, Buffer.alloc(64 * 1024), { mode: 0o600 });
+    return undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EROFS') return fileProblem(path, error);
+    return error;
+  } finally {
+    rmSync(probe, { force: true });
   }
-  return undefined;
+}
+
+/** The problem of a file on a read-only volume, which SQLite reports like missing rights; `undefined` without one. */
+export function readOnlyVolumeProblem(path: string): string | undefined {
+  // `access` permits writes on a file system that the kernel has made read-only after an error.
+  const error = probeVolume(path);
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'EROFS' ? fileProblem(path, error) : undefined;
 }
 
 /** The owners and modes of the existing files, and the user of this process. */

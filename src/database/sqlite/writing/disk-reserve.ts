@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  fstatSync,
-  ftruncateSync,
-  linkSync,
-  realpathSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, fstatSync, ftruncateSync, linkSync, realpathSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
@@ -17,7 +7,7 @@ import { type DatabaseFile, FRAME_HEADER, SIZE_AGE, WAL_HEADER } from '../file/d
 import { isQuotaUsedUp } from '../file/file-problem.js';
 import type { Snapshots } from '../reading/snapshots.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
-import { sqliteCode } from '../sqlite-errors.js';
+import { fullVolumeError } from '../sqlite-errors.js';
 
 /** Largest reserve in frames of the WAL, one for each page that a transaction changes. */
 const LARGEST = 1000;
@@ -121,28 +111,12 @@ export class DiskReserve {
       }
     } catch (error) {
       // SQLite reports all other errors itself.
-      if (/^(ENOSPC|EFBIG)$/.test((error as NodeJS.ErrnoException).code ?? '') || isQuotaUsedUp(error))
-        throw full(error);
+      if (/^(ENOSPC|EFBIG)$/.test((error as NodeJS.ErrnoException).code ?? '') || isQuotaUsedUp(error)) {
+        engineErrors.publish('full');
+        throw fullVolumeError(error);
+      }
     }
-    try {
-      this.connection.run('COMMIT');
-    } catch (error) {
-      throw sqliteCode(error) === 'SQLITE_IOERR_WRITE' && this.hasNoQuota() ? full(error) : error;
-    }
-  }
-
-  /** Tells whether a quota is the reason of a failed write: to SQLite, EDQUOT is an I/O error, unlike ENOSPC. */
-  private hasNoQuota(): boolean {
-    // Not the WAL itself: without the lock of the transaction, another process may write behind its end.
-    const probe = `${this.file.path}-probe-${process.pid}`;
-    try {
-      writeFileSync(probe, ZEROS, { mode: 0o600 });
-      return false;
-    } catch (error) {
-      return isQuotaUsedUp(error);
-    } finally {
-      rmSync(probe, { force: true });
-    }
+    this.connection.run('COMMIT');
   }
 
   /**
@@ -189,12 +163,6 @@ export class DiskReserve {
     // SQLite keeps the WAL while another process has the database open.
     if (existsSync(this.file.wal.path)) DiskReserve.release(this.file.path);
   }
-}
-
-/** The error of SQLite for a full volume. */
-function full(cause: unknown): Error {
-  engineErrors.publish('full');
-  return Object.assign(new Error('database or disk is full', { cause }), { code: 'SQLITE_FULL' });
 }
 
 /**
