@@ -5,7 +5,8 @@ import { ServiceProcess } from '../support/service-process.js';
 const CAPACITY = 25;
 
 describe('the capacity, with two processes on one database', () => {
-  const environment = { COOKIES_CAPACITY: String(CAPACITY) };
+  // All writes wait for one row, also on a loaded machine.
+  const environment = { COOKIES_CAPACITY: String(CAPACITY), DATABASE_BUSY_TIMEOUT: '60000' };
   let other: ServiceProcess;
   afterAll(() => other.end());
   const { service: here, client } = sharedService(environment);

@@ -114,11 +114,11 @@ describe(`a lease (${engineInUse()})`, () => {
   });
 
   it('rejects all changes of a process that was blocked longer than its lease', async () => {
-    const { runBy, runners } = workOf(3, { lease: 400 });
+    const { runBy, runners } = workOf(3, { lease: 1200 });
     // The second process starts when the batch has begun, because otherwise it could take the lease first.
     let isHeld = false;
     const work = runBy(0, () => (isHeld = true));
-    const first = processes[0]!.run(slowly(work, 800));
+    const first = processes[0]!.run(slowly(work, 1400));
     while (!isHeld) await delay(5);
     await untilDone(runBy(1));
     expect(await first).toBe(false);
