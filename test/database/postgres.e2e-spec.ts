@@ -225,6 +225,33 @@ describePostgres('a transaction', () => {
   });
 });
 
+describePostgres('a user that loses a right to the table', () => {
+  it('makes requests 503 with Retry-After, until the user has the right again', async () => {
+    const owners = await freshDatabase();
+    const user = `limited_${process.pid}`;
+    const atServer = (sql: string) => onServer(owners, (session) => session.query(sql));
+    await (await startService({ DATABASE_URL: owners })).stop();
+    await atServer(`CREATE ROLE ${user} LOGIN PASSWORD 'limited';
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${user};
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${user}`);
+    const { href } = Object.assign(new URL(owners), { username: user, password: 'limited' });
+    await using service = await startService({ DATABASE_URL: href, LOG_LEVEL: 'silent', LIST_CACHE_BYTES: '0' });
+    const client = Client.of(service);
+    const responses = async () => {
+      const all = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
+      return all.map(({ status, headers }) => [status, headers.get('retry-after')]);
+    };
+    const expected = [201, 200, 200].map((status) => [status, null]);
+    expect(await responses()).toEqual(expected);
+    await atServer(`REVOKE ALL ON cookies FROM ${user}`);
+    expect(await responses()).toEqual(Array(3).fill([503, '1']));
+    await atServer(`GRANT SELECT, INSERT ON cookies TO ${user}`);
+    expect(await responses()).toEqual(expected);
+    await service.stop();
+    await atServer(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
+  });
+});
+
 describePostgres('a server', () => {
   let server: PostgresServer;
   let url: string;

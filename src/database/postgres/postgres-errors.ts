@@ -80,6 +80,12 @@ export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined 
   return isLost ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
 }
 
+/** Tells whether the user lacks a right to a table. A row that a policy rejects has the same code. */
+function isDenied(error: unknown): boolean {
+  // The server translates its messages (lc_messages), but not the name of its function (src/backend/catalog/aclchk.c).
+  return codeOf(error) === '42501' && (error as { routine?: unknown }).routine === 'aclcheck_error';
+}
+
 /** Tells whether the server is a standby, or has just lost its role as the primary. */
 export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
@@ -95,6 +101,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
     new DatabaseUnavailableError(message, error, kind);
   if (code === '53100') return new DiskFullError(error);
   if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
+  if (isDenied(error)) return unavailable('The user of the service lacks a right', 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
   if (isTransactionTimeout(error)) return unavailable(PAUSED);
