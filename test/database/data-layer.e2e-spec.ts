@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
@@ -236,6 +237,14 @@ describe('the data layer, used by a module without special code for it', () => {
       const later = await openSnapshot(dataSource);
       expect(await names(later)).toHaveLength(3);
       later.close();
+    });
+
+    it('through a snapshot is a DatabaseUnavailableError if its connection cannot open the file', async () => {
+      await open();
+      renameSync(file, `${file}-moved`);
+      await expect(openSnapshot(dataSource)).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      renameSync(`${file}-moved`, file);
+      (await openSnapshot(dataSource)).close();
     });
   });
 

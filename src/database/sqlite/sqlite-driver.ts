@@ -20,7 +20,7 @@ import { DiskReserve } from './writing/disk-reserve.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
-import { explained, sqliteCode, startError } from './sqlite-errors.js';
+import { explained, sqliteCode, startError, translated } from './sqlite-errors.js';
 import { NOW, storedDefault } from './column-changes.js';
 import { acceptedValue } from './column-values.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
@@ -166,7 +166,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
-    const transaction = await this.snapshots.begin();
+    const transaction = await this.snapshots.begin().catch((error: unknown) => {
+      throw translated(error);
+    });
     const run = this.listTurns.list();
     const source = sqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.end() });
