@@ -156,6 +156,23 @@ describe('a start that fails, and doctor', () => {
     });
   });
 
+  onVolume('say that the volume has no inode left for the files beside an existing database', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      if (ORDINARY_USER.uid !== undefined) chownSync(volume, ORDINARY_USER.uid, ORDINARY_USER.uid);
+      const database = openDatabase(join(volume, 'cookies.sqlite'));
+      database.pragma('journal_mode = WAL');
+      database.exec('CREATE TABLE things (name)').close();
+      chmodSync(join(volume, 'cookies.sqlite'), 0o666);
+      execFileSync('mount', ['-o', 'remount,nr_inodes=10', volume]);
+      execFileSync('sh', ['-c', 'touch 1 2 3 4 5 6 7 8 9 10 || true'], { cwd: volume, stdio: 'ignore' });
+      const problem = 'its volume is full (ENOSPC: no space left on device';
+      expect(await failedStart({}, volume)).toContain(`cookies.sqlite cannot be written: ${problem}`);
+      const failures = await failuresOfDoctor(volume);
+      expect(failures).toMatch(/real write +.*its volume is full .* or inodes/);
+      expect(failures).not.toContain('give the user');
+    });
+  });
+
   onVolume('say that the volume is mounted read-only', async () => {
     await SmallVolume.use(async ({ folder: volume }) => {
       const mount = (options: string) => execFileSync('mount', ['-o', `remount,${options}`, volume]);

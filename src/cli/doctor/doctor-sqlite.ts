@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
-import { fileProblem, lostFileProblem, readOnlyVolumeProblem } from '../../database/sqlite/file/file-problem.js';
+import { fileProblem, lostFileProblem, volumeProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -80,8 +80,7 @@ function realWrite(path: string): string {
     return `${path} takes writes`;
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
-    const remedy = readOnlyVolumeProblem(path) ?? remedyFor([reason!]);
-    throw new Error(`${path} takes no writes (${reason}): ${remedy}`, { cause: error });
+    throw new Error(`${path} takes no writes (${reason}): ${remedyFor(path, [reason!])}`, { cause: error });
   }
 }
 
@@ -93,7 +92,7 @@ async function databaseFile(path: string): Promise<string> {
   const { errors, isEmpty } = await checkFile(path, false);
   if (errors.length === 0) return `${path} is sound (quick_check)`;
   if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
-  throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
+  throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(path, errors)}`);
 }
 
 function requireAccess(path: string): void {
@@ -116,11 +115,13 @@ async function ageOfBackup(folder: string): Promise<string> {
   return `${last.name}, ${hours} hours old, ${last.size} bytes`;
 }
 
-function remedyFor(errors: readonly string[]): string {
+function remedyFor(path: string, errors: readonly string[]): string {
   const all = errors.join();
   if (/newer version/.test(all)) return 'use that version';
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
-  if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
+  if (/unable to open|readonly/.test(all)) {
+    return volumeProblem(path) ?? 'give the user of the service the right to read and write it';
+  }
   return `stop the service, keep a copy of the file, and restore a backup (${CLI} restore)`;
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { QueryFailedError, TypeORMError } from 'typeorm';
-import { fileProblem, isQuotaUsedUp, ownersOf, probeVolume, readOnlyVolumeProblem } from './file/file-problem.js';
+import { fileProblem, isQuotaUsedUp, ownersOf, probeVolume, volumeProblem } from './file/file-problem.js';
 import type { EngineError } from '../database-events.js';
 import {
   DatabaseStartError,
@@ -84,10 +84,10 @@ export function startError(path: string, error: unknown): DatabaseStartError {
     [/^SQLITE_IOERR/, `cannot be written (${code}); check that its volume has space and works`],
   ];
   const isDenied = /^SQLITE_(READONLY(?!_DBMOVED)|CANTOPEN)/.test(code);
-  const volumeProblem = isDenied ? readOnlyVolumeProblem(path) : undefined;
+  const problem = isDenied ? volumeProblem(path) : undefined;
   const known = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
-  const reason = volumeProblem === undefined ? known : `cannot be written: ${volumeProblem}`;
-  const lacksRight = isDenied && volumeProblem === undefined;
+  const reason = problem === undefined ? known : `cannot be written: ${problem}`;
+  const lacksRight = isDenied && problem === undefined;
   const owners = lacksRight ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
   return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, { cause: error });
 }

@@ -13,7 +13,7 @@ export function fileProblem(path: string, error: unknown): string {
     case 'EROFS':
       return `it is on a read-only volume (${message}); mount it writable, or name another place`;
     case 'ENOSPC':
-      return `its volume is full (${message}); free space on it`;
+      return `its volume is full (${message}); free space on it, or inodes (df -i)`;
     default:
       return message;
   }
@@ -37,11 +37,15 @@ export function probeVolume(path: string): unknown {
   }
 }
 
-/** The problem of a file on a read-only volume, which SQLite reports like missing rights; `undefined` without one. */
-export function readOnlyVolumeProblem(path: string): string | undefined {
+/**
+ * The problem of a volume on which no file can be made, which SQLite reports like missing rights: it is read-only, or has
+ * no inode left. `undefined` without one.
+ */
+export function volumeProblem(path: string): string | undefined {
   // `access` permits writes on a file system that the kernel has made read-only after an error.
-  const error = probeVolume(path);
-  return (error as NodeJS.ErrnoException | undefined)?.code === 'EROFS' ? fileProblem(path, error) : undefined;
+  const error = probeVolume(path) as NodeJS.ErrnoException | undefined;
+  const isOfVolume = /^(EROFS|ENOSPC)$/.test(error?.code ?? '') || isQuotaUsedUp(error);
+  return isOfVolume ? fileProblem(path, error) : undefined;
 }
 
 /** The owners and modes of the existing files, and the user of this process. */
