@@ -210,6 +210,22 @@ describePostgres('a transaction', () => {
     expect(await dataSource.query(`SELECT name FROM notes WHERE name IN ('hanging', 'pausing')`)).toEqual([]);
   });
 
+  it('that exceeds the transaction_timeout of its server says so', async () => {
+    const [{ version }] = await dataSource.query(`SELECT current_setting('server_version_num')::int AS version`);
+    // Older servers do not have this setting.
+    if (version < 170_000) return;
+    const exceeding = transaction(dataSource, async (tx) => {
+      await tx.sql`SET LOCAL transaction_timeout = 100`;
+      await sleep(300);
+      await tx.sql`SELECT 1`;
+    });
+    const reason = { name: 'DatabaseUnavailableError', kind: 'busy' };
+    await expect(exceeding).rejects.toMatchObject({
+      ...reason,
+      message: expect.stringContaining('transaction_timeout'),
+    });
+  });
+
   it('in which a statement failed is not committed, though the failure was overlooked', async () => {
     const overlooking = transaction(dataSource, async (tx) => {
       await tx.sql`UPDATE notes SET name = 'overlooked' WHERE id = 2`;

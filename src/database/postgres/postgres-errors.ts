@@ -47,11 +47,16 @@ export function isConnectionFailure(error: unknown): boolean {
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
 }
 
-export const PAUSED = 'The transaction paused for too long and was rolled back';
-
 /** Tells whether the server ended a transaction that paused or lasted too long. It closes the connection, too. */
 export function isTransactionTimeout(error: unknown): error is Error {
   return /^25P0[34]$/.test(codeOf(error));
+}
+
+/** The message for an error that `isTransactionTimeout` recognises. The service itself sets no `transaction_timeout`. */
+export function timeoutMessage(error: unknown): string {
+  const hasPaused = codeOf(error) === '25P03';
+  const reason = hasPaused ? 'paused for too long' : 'exceeded the transaction_timeout of its user or server';
+  return `The transaction ${reason} and was rolled back`;
 }
 
 /** Tells whether the server did not respond in time. Another attempt would make the client wait as long again. */
@@ -104,7 +109,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   if (isDenied(error)) return unavailable('The user of the service lacks a right', 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
-  if (isTransactionTimeout(error)) return unavailable(PAUSED);
+  if (isTransactionTimeout(error)) return unavailable(timeoutMessage(error));
   if (DAMAGED.test(code))
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
   if (isConflict(error))

@@ -6,7 +6,7 @@ import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js'
 import { publishStatement } from '../../database-events.js';
 import { OutcomeUnknownError, UnsafeIntegerError } from '../../errors.js';
 import { withoutLead } from '../../transaction-control.js';
-import { isConnectionFailure, isTransactionTimeout, PAUSED, publishEngineError } from '../postgres-errors.js';
+import { isConnectionFailure, isTransactionTimeout, publishEngineError, timeoutMessage } from '../postgres-errors.js';
 
 /** The configured servers, and the last known primary. */
 export class Hosts {
@@ -98,7 +98,7 @@ export class PostgresClient extends pg.Client {
     this.on('error', (error) => {
       this.failure ??= error;
       // A caller that has forgotten the transaction never gets its error.
-      if (isTransactionTimeout(error)) new Logger('Database').warn(PAUSED);
+      if (isTransactionTimeout(error)) new Logger('Database').warn(timeoutMessage(error));
     });
     this.on('drain', () => {
       this.isReady = true;
