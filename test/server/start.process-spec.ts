@@ -15,8 +15,9 @@ import { workersOf } from '../support/workers/workers.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
-const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
-const onVolume = SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip;
+const hasOrdinaryUser = canRunAsOrdinaryUser();
+const asRoot = ORDINARY_USER.uid !== undefined && hasOrdinaryUser ? it : it.skip;
+const onVolume = SmallVolume.mountable && hasOrdinaryUser ? it : it.skip;
 
 /** Exists since Node 22.14. */
 const { setSourceMapsSupport } = nodeModule as { setSourceMapsSupport?: unknown };
@@ -37,9 +38,9 @@ beforeEach(() => {
   if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
 });
 
-/** Returns the output of a failed start as an ordinary user. */
+/** Returns the output of a failed start, as an ordinary user if one may run the service. */
 async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
-  const service = ServiceProcess.spawn(place, environment, ORDINARY_USER);
+  const service = ServiceProcess.spawn(place, environment, hasOrdinaryUser ? ORDINARY_USER : {});
   expect(await service.exit()).toBe(1);
   expect(service.output).not.toMatch(/^ +at /m);
   return service.output;
