@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MoreThan, type Repository, TypeORMError } from 'typeorm';
+import { Like, MoreThan, type Repository, TypeORMError } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
 import { constraintViolation } from '../../src/database/constraint-violation.js';
 import { committed, openSnapshot, transaction } from '../../src/database/engine.js';
@@ -188,6 +188,40 @@ export const TYPES: Habits = {
       ],
     ]),
   ),
+  'NaN in a condition is an error of the value': [
+    ({ items, name, dataSource }) =>
+      items.findBy({ name, big: NaN }).catch((error: unknown) => {
+        return constraintViolation(error, dataSource.entityMetadatas)?.kind;
+      }),
+    'value',
+  ],
+  'a number larger than all others can be compared': [
+    async ({ items, name }) => {
+      await items.insert({ name, version: 1 });
+      const named = items.createQueryBuilder('item').where({ name });
+      const below = [Infinity, -Infinity].map((most) => named.clone().andWhere('item.price < :most', { most }));
+      return Promise.all(below.map((query) => query.getCount()));
+    },
+    [1, 0],
+  ],
+  'a negative parameter after a minus ends no statement': [
+    async ({ items, name }) => {
+      await items.insert([
+        { name, big: 1 },
+        { name: `${name} b`, big: 1 },
+      ]);
+      const sold = { sold: -2 };
+      await items
+        .createQueryBuilder()
+        .update()
+        .set({ big: () => 'big-:sold' })
+        .where({ name })
+        .setParameters(sold)
+        .execute();
+      return (await items.find({ where: { name: Like(`${name}%`) }, order: { id: 'ASC' } })).map(({ big }) => big);
+    },
+    [3, 1],
+  ],
   'an object as a parameter of raw SQL is JSON': [
     async ({ dataSource, items, name }) => {
       await items.insert({ name });

@@ -122,25 +122,30 @@ export class SqliteConnection {
  * floating-point one, which is 5.0 as a text, and has a fraction after a division.
  */
 function bindable(value: unknown): unknown {
+  rejectUnstorable(value);
   if (typeof value === 'string') return value.toWellFormed();
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return BigInt(value as number | boolean);
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) throw new TypeORMError(ARRAY);
   if (!(value instanceof Date)) return JSON.stringify(value);
-  rejectUnstorable(value);
   return value.toISOString().replace('T', ' ').slice(0, -1);
 }
 
 const ARRAY =
   'SQLite takes no array as a parameter: write one ? for each of its values, or give JSON.stringify(...) of it';
 
-/** @throws {UnstorableValueError} for a year below 0 or above 9999, because the stored text has four digits for it */
-export function rejectUnstorable(date: Date): void {
-  const year = date.getUTCFullYear();
+/**
+ * @throws {UnstorableValueError} for NaN, which SQLite would take for NULL, and for a year below 0 or above 9999,
+ * because the stored text has four digits for it
+ */
+export function rejectUnstorable(value: unknown): void {
+  if (Number.isNaN(value)) throw new UnstorableValueError('NaN is no number: SQLite would take it for NULL', 'NaN');
+  if (!(value instanceof Date)) return;
+  const year = value.getUTCFullYear();
   if (year >= 0 && year <= 9999) return;
   throw new UnstorableValueError(
-    `SQLite cannot store the date ${String(date)}: its year must be from 0 to 9999`,
-    String(date),
+    `SQLite cannot store the date ${String(value)}: its year must be from 0 to 9999`,
+    String(value),
   );
 }
 

@@ -85,8 +85,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override escapeQueryWithParameters(sql: string, parameters: ObjectLiteral): [string, unknown[]] {
-    for (const value of Object.values(parameters).flat()) if (value instanceof Date) rejectUnstorable(value);
-    return super.escapeQueryWithParameters(sql, parameters);
+    Object.values(parameters).flat().forEach(rejectUnstorable);
+    return super.escapeQueryWithParameters(sql, Object.fromEntries(Object.entries(parameters).map(literal)));
   }
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
@@ -218,6 +218,15 @@ function prepareForWriting(connection: SqliteConnection): void {
 
 /** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
 const lastGivenId = (table: string): string => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
+
+/**
+ * TypeORM writes numbers into the SQL. In `stock-:sold` a negative one would begin a comment, `stock--1`, and
+ * `Infinity` would be the name of a column.
+ */
+function literal([name, value]: [string, unknown]): [string, unknown] {
+  const isPlain = typeof value !== 'number' || (value >= 0 && value < Infinity);
+  return [name, isPlain ? value : () => `(${String(value).replace('Infinity', '9e999')})`];
+}
 
 /** Runs SQL with the errors of TypeORM. */
 function sqliteSql(run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>): Sql {
