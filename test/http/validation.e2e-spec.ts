@@ -8,6 +8,7 @@ import {
   ParseArrayPipe,
   Post,
   Query,
+  RawBody,
   type Type,
 } from '@nestjs/common';
 import { Transform, Type as TypeOf } from 'class-transformer';
@@ -357,6 +358,7 @@ describe('a start with a handler that could not be validated', () => {
     ['a body that is an interface', taking(Object), /@Body\(\) is an interface/],
     ['an array without its class', taking(Array), /@Body\(\) is an array; use @Body\(arrayOf\(ItemDto\)\)/],
     ['one property', taking(String, { argument: Body('name') }), /@Body\('name'\) is not supported; declare a DTO/],
+    ['the raw body', taking(Buffer, { argument: RawBody() }), /@RawBody\(\) is always undefined; use @Body\(\)/],
     ['a class for a parameter', taking(TasteDto, { argument: Query('a') }), /@Query\('a'\) cannot be a TasteDto/],
     ['a class without decorators', taking(Plain), /Plain has no validation decorators/],
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],

@@ -11,9 +11,9 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { targetOf } from '../messages/request.js';
 
-/** An argument of a handler with `@Body`, `@Query` or `@Param`. */
+/** An argument of a handler with `@Body`, `@RawBody`, `@Query` or `@Param`. */
 export interface HandlerArgument {
-  readonly decorator: 'Body' | 'Query' | 'Param';
+  readonly decorator: 'Body' | 'RawBody' | 'Query' | 'Param';
   /** The name in `@Query('name')`; absent if the argument is the whole query. */
   readonly name?: string;
   /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
@@ -39,6 +39,7 @@ export function handlersOf(discovery: DiscoveryService) {
 
 const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
   [RouteParamtypes.BODY]: 'Body',
+  [RouteParamtypes.RAW_BODY]: 'RawBody',
   [RouteParamtypes.QUERY]: 'Query',
   [RouteParamtypes.PARAM]: 'Param',
 };

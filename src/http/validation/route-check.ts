@@ -37,6 +37,9 @@ export class RouteCheck implements OnModuleInit {
 /** The errors of an argument. Its own pipes, or its schema, may validate types that the global pipe cannot. */
 function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgument): readonly string[] {
   const isValidated = hasPipes || hasSchema;
+  if (decorator === 'RawBody') {
+    return ['@RawBody() is always undefined; use @Body() body: Buffer with @AcceptsBody({ type, limit })'];
+  }
   if (name !== undefined) {
     if (decorator === 'Body') return [`@Body('${name}') is not supported; declare a DTO class and use @Body()`];
     const isOpen = isDtoType(type) && !isValidated;
