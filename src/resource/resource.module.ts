@@ -83,6 +83,7 @@ export class ResourceModule implements OnModuleInit {
           counter.capacity = capacityOf(current);
         });
         reported.add(counter);
+        if ((repository.metadata as unknown) === undefined) throw notARepository(entity);
         const resource = new ResourceRepository(name, repository, counter, config, await rule?.());
         checkLists(name, resource.table);
         return resource;
@@ -99,6 +100,14 @@ export class ResourceModule implements OnModuleInit {
 
 @Module({})
 class ResourceFeatureModule {}
+
+function notARepository(entity: Type<AnyResourceEntity>): Error {
+  return new Error(
+    `The TypeORM repository of ${entity.name} was overridden by an object without its metadata. The ` +
+      'ResourceRepository writes its own SQL: override the service of the feature, or the provider ' +
+      `'${resourceToken(entity)}'`,
+  );
+}
 
 const resourceToken = (entity: Type<AnyResourceEntity>): string => `${entity.name}ResourceRepository`;
 

@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs';
+import { getRepositoryToken } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
+import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { openDataSource } from '../support/data-source.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { startLoggedService } from '../support/logged-service.js';
-import { Client, COOKIE, sharedService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService, temporaryFolder } from '../support/service.js';
 
 describe(`the start of the service (${engineInUse()})`, () => {
   const folder = temporaryFolder();
@@ -90,4 +92,11 @@ describe('a resource without its storage row', () => {
       expect((await client.get('/cookies/1')).status).toBe(200);
     },
   );
+});
+
+it(`a start whose test overrides the TypeORM repository of a resource names the way to do it (${engineInUse()})`, async () => {
+  const started = startService({}, [], [], (module) =>
+    module.overrideProvider(getRepositoryToken(Cookie)).useValue({ find: () => [] }),
+  ).then((service) => service.stop());
+  await expect(started).rejects.toThrow(/repository of Cookie was overridden .* 'CookieResourceRepository'/);
 });
