@@ -24,4 +24,16 @@ export function Public(): MethodDecorator & ClassDecorator {
 
 // The extension of a handler replaces the extension of its class, like its metadata; `@ApiBearerAuth()` would add both.
 const access = (rule: Access): MethodDecorator & ClassDecorator =>
-  applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
+  applyDecorators(SetMetadata(ACCESS, rule), extension(rule));
+
+/** Swagger's decorator fails for a class with a property that is null, such as that of `@WebSocketServer()`. */
+function extension(rule: Access): MethodDecorator & ClassDecorator {
+  const decorate = ApiExtension(ACCESS_EXTENSION, rule) as (...target: unknown[]) => void;
+  return (target: object, ...method: unknown[]) => {
+    const { prototype = {} } = target as { prototype?: object };
+    if (!Object.values(prototype).includes(null)) return decorate(target, ...method);
+    for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (name !== 'constructor' && typeof descriptor.value === 'function') decorate(prototype, name, descriptor);
+    }
+  };
+}

@@ -114,7 +114,30 @@ class AuditsController {
   }
 }
 
-@Module({ controllers: [NotesController, BoardController, AuditsController] })
+/** Sets the property of the prototype to null, as `@WebSocketServer()` and `@Client()` do. */
+const setLater: PropertyDecorator = (prototype, name) => {
+  Reflect.set(prototype, name, null);
+};
+
+@Controller('chats')
+@Scopes('notes:read')
+class ChatsController {
+  @setLater
+  readonly server: unknown;
+
+  @Get()
+  list(): string[] {
+    return [];
+  }
+
+  @Get('open')
+  @Public()
+  open(): string[] {
+    return [];
+  }
+}
+
+@Module({ controllers: [NotesController, BoardController, AuditsController, ChatsController] })
 class NotesModule {}
 
 describe('a module of a team', () => {
@@ -138,12 +161,20 @@ describe('a module of a team', () => {
     ['a route of a class with @Scopes()', 'audits', 'member', '403 INSUFFICIENT_SCOPE'],
     ['a route with @Scopes() of a class with others', 'audits/own', 'member', '200'],
     ['a route with @Public() of a class with @Scopes()', 'audits/summary', 'stranger', '200'],
+    ['a route of a class with a property that is null', 'chats', 'reader of cookies', '403 INSUFFICIENT_SCOPE'],
+    ['a public route of a class with a property that is null', 'chats/open', 'stranger', '200'],
     ['a public route with AuthGuard("jwt")', 'notes/mine', 'stranger', '401 UNAUTHENTICATED'],
   ])('%s: GET /%s by %s returns %s', async (_what, path, who, result) => {
     const [status, errorCode] = result.split(' ');
     const answer = await clients[who].get(`/${path}`);
     if (errorCode === undefined) expect(answer.status).toBe(Number(status));
     else expectError(answer, Number(status), errorCode);
+  });
+
+  it('the document names the scopes of a class with a property that is null', async () => {
+    const { paths } = (await clients.stranger.get('/openapi.json')).body;
+    expect(paths['/chats'].get.security).toEqual(paths['/notes'].get.security);
+    expect(paths['/chats/open'].get.security).toEqual(paths['/notes/open'].get.security);
   });
 
   it('the challenge of a 403 names all scopes of the route', async () => {
