@@ -160,12 +160,22 @@ describe('routes of a module beside the resource kit', () => {
     expectPlainHeaders(headers);
   });
 
-  it('the handler of a message of a microservice rejects with the body of an error', async () => {
+  /** The exceptions of `@nestjs/websockets` and `@nestjs/microservices`. */
+  class WsException extends Error {
+    getError(): string {
+      return this.message;
+    }
+  }
+
+  it.each([
+    ['an exception of HTTP', new BadRequestException('No jars today')],
+    ['an exception of messages', new WsException('No jars today')],
+  ])('the handler of a message of a microservice rejects with the body of %s', async (_what, error) => {
     const host = new ExecutionContextHost([{}, { getPattern: () => 'add' }]);
     host.setType('rpc');
     const { app } = service;
     const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
-    const response = lastValueFrom(filter.catch(new BadRequestException('No jars today'), host)!);
+    const response = lastValueFrom(filter.catch(error, host)!);
     await expect(response).rejects.toMatchObject({ statusCode: 400, message: 'No jars today' });
   });
 

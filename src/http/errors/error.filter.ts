@@ -61,10 +61,16 @@ function errorOfField(error: unknown, host: ArgumentsHost, requestId: string): E
   return Object.assign(new Error(message), { extensions });
 }
 
-function bodyOf(error: unknown, host: ArgumentsHost, requestId: string): ErrorBody {
+function bodyOf(thrown: unknown, host: ArgumentsHost, requestId: string): ErrorBody {
+  const error = isOfMessage(thrown) ? new ApiError(400, 'BAD_REQUEST', thrown.message) : thrown;
   const { status, body } = errorResponse(error, requestId);
   if (status === 500) logger.error(`${originOf(host)} failed (request ${requestId})`, detail(error));
   return body;
+}
+
+/** Recognises `WsException` and `RpcException`, whose packages may be absent, by the method that both have. */
+function isOfMessage(error: unknown): error is Error {
+  return error instanceof Error && typeof (error as { getError?: unknown }).getError === 'function';
 }
 
 /** Sends the response to an error, and logs a 500 with its stack. */
