@@ -106,7 +106,8 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
     new DatabaseUnavailableError(message, error, kind);
   if (code === '53100') return new DiskFullError(error);
   if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
-  if (isDenied(error)) return unavailable('The user of the service lacks a right', 'unreachable');
+  if (isDenied(error))
+    return unavailable(`The user of the service lacks a right (${(error as Error).message})`, 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
   if (isTransactionTimeout(error)) return unavailable(timeoutMessage(error));
