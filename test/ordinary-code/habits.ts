@@ -64,6 +64,18 @@ export class Item {
   shelf!: Shelf | null;
 }
 
+@Entity('parcels')
+export class Parcel {
+  @PrimaryGeneratedColumn('uuid')
+  id!: string;
+
+  @Column('varchar')
+  label!: string;
+
+  @CreateDateColumn()
+  created!: Date;
+}
+
 export interface Context {
   readonly dataSource: DataSource;
   readonly items: Repository<Item>;

@@ -4,7 +4,7 @@ import { migrate } from '../../src/database/schema/migrations.js';
 import { createDatabase, describeEngines } from '../support/engine.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { DIFFERENCES, Sample } from './differences.js';
-import { Item, Shelf } from './habits.js';
+import { Item, Parcel, Shelf } from './habits.js';
 import { RECORDS } from './records.js';
 import { TRANSACTIONS } from './transactions.js';
 import { TYPES } from './types.js';
@@ -14,7 +14,7 @@ describeEngines('ordinary TypeORM code', (engine) => {
 
   beforeAll(async () => {
     const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
-    dataSource = await openDataSource({ ...url }, [Shelf, Item, Sample]);
+    dataSource = await openDataSource({ ...url }, [Shelf, Item, Parcel, Sample]);
     await migrate(dataSource);
     await dataSource.driver.createSchemaBuilder().build();
   });

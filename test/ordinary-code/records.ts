@@ -1,5 +1,5 @@
 import { Like, QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
-import { count, type Habits } from './habits.js';
+import { count, type Habits, Parcel } from './habits.js';
 
 export const RECORDS: Habits = {
   // Writes and reads.
@@ -49,6 +49,17 @@ export const RECORDS: Habits = {
       return identifiers[1]!['id'] - identifiers[0]!['id'];
     },
     1,
+  ],
+  'insert() of many with uuids gives each object its own uuid': [
+    async ({ dataSource, name }) => {
+      const parcels = dataSource.getRepository(Parcel);
+      const given = Array.from({ length: 9 }, (_, index) => ({ label: `${name} ${index}` }) as Parcel);
+      const { identifiers } = await parcels.insert(given);
+      const found = identifiers.map((key) => parcels.findOneByOrFail(key));
+      const labels = (await Promise.all(found)).map(({ label }) => label);
+      return given.every(({ id, label }, index) => label === labels[index] && id === identifiers[index]!['id']);
+    },
+    true,
   ],
   'update() and delete() say how many rows they changed': [
     async ({ items, name }) => {

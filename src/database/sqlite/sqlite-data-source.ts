@@ -6,6 +6,7 @@ import {
   SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
@@ -43,12 +44,32 @@ function inLevels(clauses: WhereClause[]): WhereClause[] {
  * (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on PostgreSQL.
  */
 class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+  private condition: unknown;
+
   protected override createLockExpression(): string {
     return '';
   }
 
   protected override createWhereClausesExpression(clauses: WhereClause[]): string {
     return super.createWhereClausesExpression(inLevels(clauses));
+  }
+
+  override where(...args: Parameters<SelectQueryBuilder<Entity>['where']>): this {
+    [this.condition] = args;
+    return super.where(...args);
+  }
+
+  /** After an INSERT, TypeORM reads the rows by their keys, and gives them to the inserted entities by position. */
+  override async getMany(): Promise<Entity[]> {
+    const rows = await super.getMany();
+    const { mainAlias, options } = this.expressionMap;
+    // No other query of several rows has this option.
+    if (!options.includes('create-pojo') || !Array.isArray(this.condition)) return rows;
+    const { primaryColumns } = mainAlias!.metadata;
+    const keyOf = (row: ObjectLiteral): string => JSON.stringify(primaryColumns.map((column) => textOf(column, row)));
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    const sorted = this.condition.map((key) => byKey.get(keyOf(key as ObjectLiteral)));
+    return sorted.every((row) => row !== undefined) ? sorted : rows;
   }
 
   override insert(): InsertQueryBuilder<Entity> {
@@ -58,6 +79,11 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
   override delete(): DeleteQueryBuilder<Entity> {
     return new SqliteDeleteQueryBuilder(super.delete());
   }
+}
+
+function textOf(column: ColumnMetadata, row: ObjectLiteral): string {
+  const value: unknown = column.getEntityValue(row);
+  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
