@@ -137,17 +137,6 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: 0,
   },
   {
-    what: 'the identifier of a row that upsert() has updated',
-    habit: async (samples) => {
-      const { id } = await samples.save({ text: 'old' });
-      await samples.insert({ text: 'last' });
-      const { identifiers } = await samples.upsert({ text: 'old', small: 1 }, ['text']);
-      return identifiers[0]!['id'] === id;
-    },
-    sqlite: false,
-    postgres: true,
-  },
-  {
     what: 'overwriteCondition of an upsert',
     habit: async (samples) => {
       await samples.insert({ text: 'old', small: 5 });

@@ -1,5 +1,5 @@
 import { Like, QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
-import { count, type Habits, Parcel } from './habits.js';
+import { count, type Habits, type Item, Parcel } from './habits.js';
 
 export const RECORDS: Habits = {
   // Writes and reads.
@@ -49,6 +49,26 @@ export const RECORDS: Habits = {
       return identifiers[1]!['id'] - identifiers[0]!['id'];
     },
     1,
+  ],
+  'insert() of given ids and generated ones gives each object its own id': [
+    async ({ items, name }) => {
+      const given = [9500, undefined, 9400, undefined].map((id, index) => ({ id, name: `${name} ${index}` }) as Item);
+      const { identifiers } = await items.insert(given);
+      const found = identifiers.map((key) => items.findOneByOrFail(key));
+      const names = (await Promise.all(found)).map((item) => item.name);
+      return given.every((item, index) => item.name === names[index] && item.id === identifiers[index]!['id']);
+    },
+    true,
+  ],
+  'upsert() gives an object the id of the row that it updates': [
+    async ({ items, name }) => {
+      const { id } = await items.save({ name });
+      await items.insert({ name: `${name} b` });
+      const given: Partial<Item> = { name, sold: true };
+      const { identifiers } = await items.upsert(given, ['name']);
+      return [given.id === id, identifiers[0]!['id'] === id];
+    },
+    [true, true],
   ],
   'insert() of many with uuids gives each object its own uuid': [
     async ({ dataSource, name }) => {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DataSource, ObjectLiteral, ReplicationMode } from 'typeorm';
+import type { DataSource, EntityMetadata, ObjectLiteral, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError, rootCause } from '../errors.js';
@@ -9,6 +9,7 @@ import {
   rejectRoundedIntegers,
   rejectUnstorable,
   retryWhileBusy,
+  type Row,
   SqliteConnection,
   type StatementResult,
 } from './sqlite-connection.js';
@@ -91,6 +92,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
     return super.prepareHydratedValue(isDecimal(column) ? hydratedDecimal(value, column) : value, column);
+  }
+
+  /** @param inserted the row of RETURNING, or the last generated id */
+  override createGeneratedMap(metadata: EntityMetadata, inserted: unknown, index: number, count: number) {
+    const key = metadata.generatedColumns.find(isAutoIncrement);
+    if (typeof inserted !== 'object' || key === undefined) {
+      return super.createGeneratedMap(metadata, inserted, index, count);
+    }
+    return key.createValueMap((inserted as Row)[key.databaseName]);
   }
 
   /** The type as the table has it. AUTOINCREMENT allows only `integer` (https://sqlite.org/autoinc.html). */
