@@ -1,4 +1,5 @@
 import { Column, type DataSource, Entity, LessThan, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
+import { Item } from './habits.js';
 
 @Entity('samples')
 export class Sample {
@@ -194,6 +195,44 @@ export const DIFFERENCES: readonly Difference[] = [
     habit: async (samples) => samples.createQueryBuilder('sample').where('id IN (:...ids)', { ids: [] }).getCount(),
     sqlite: 0,
     postgres: REJECTED,
+  },
+  {
+    what: 'an expression compared with a value of another type',
+    habit: async (samples) => {
+      await samples.insert({ text: '5', price: '9.50' });
+      const matches = (condition: string, value: unknown) =>
+        samples.createQueryBuilder('sample').where(condition, { value }).getCount();
+      return [
+        await matches('sample.price > :value', '3.00'),
+        await matches('sample.price * 2 > :value', '3.00'),
+        await matches('sample.price * 2 > CAST(:value AS decimal)', '3.00'),
+        await matches('LOWER(sample.text) = :value', 5),
+      ];
+    },
+    sqlite: [1, 0, 1, 0],
+    postgres: [1, 1, 1, 1],
+  },
+  {
+    what: 'a boolean compared with a text',
+    habit: async (_samples, dataSource) => {
+      const items = dataSource.getRepository(Item);
+      const name = 'a boolean compared with a text';
+      await items.insert({ name, sold: true });
+      const sold = 'true' as unknown as boolean;
+      return [await items.countBy({ name, sold: true }), await items.countBy({ name, sold })];
+    },
+    sqlite: [1, 0],
+    postgres: [1, 1],
+  },
+  {
+    what: 'increment() of an integer by a fraction',
+    habit: async (samples) => {
+      await samples.insert({ small: 1 });
+      await samples.increment({ small: 1 }, 'small', 0.5);
+      return (await samples.findOneByOrFail({})).small;
+    },
+    sqlite: 1.5,
+    postgres: 2,
   },
   {
     what: 'the result of a raw UPDATE',
