@@ -44,6 +44,7 @@ export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown
  * @throws {UnstorableValueError} for a value that is no decimal, or has more digits than its column or SQLite keeps
  */
 export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
+  if (typeof value === 'bigint') return storedDecimal(String(value), column);
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const { precision, propertyPath } = column;
   const wrong = (message: string): Error => new UnstorableValueError(message, value, propertyPath);

@@ -74,6 +74,10 @@ export const TYPES: Habits = {
     ({ items, name }) => items.insert({ name, price: '99999999.995' }),
     TypeORMError,
   ],
+  'a BigInt of more digits than its column has is an error, too': [
+    ({ items, name }) => items.insert({ name, price: 12_345_678_901n as unknown as string }),
+    TypeORMError,
+  ],
   'what is no decimal is an error': [({ items, name }) => items.insert({ name, price: 'cheap' }), TypeORMError],
   'a decimal is compared as a number': [
     async ({ items, name }) => {
