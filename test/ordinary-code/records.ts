@@ -1,5 +1,5 @@
 import { Like, QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
-import { count, type Habits, type Item, Parcel } from './habits.js';
+import { count, type Habit, type Habits, type Item, Parcel } from './habits.js';
 
 export const RECORDS: Habits = {
   // Writes and reads.
@@ -81,6 +81,12 @@ export const RECORDS: Habits = {
     },
     true,
   ],
+  ...Object.fromEntries(
+    [{ take: -1 }, { skip: -1, take: 1 }].map((page): [string, [Habit, unknown]] => [
+      `find(${JSON.stringify(page)}) is an error`,
+      [({ items }) => items.find(page), 'must not be negative'],
+    ]),
+  ),
   'update() and delete() say how many rows they changed': [
     async ({ items, name }) => {
       await items.insert([{ name }, { name: `${name} b` }]);

@@ -55,6 +55,14 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return super.createWhereClausesExpression(inLevels(clauses));
   }
 
+  /** SQLite takes a negative limit for none, and would return every row. */
+  protected override createLimitOffsetExpression(): string {
+    const { limit, offset, take, skip } = this.expressionMap;
+    const wrong = [limit, offset, take, skip].find((number) => Number(number) < 0);
+    if (wrong !== undefined) throw new TypeORMError(`A limit or offset must not be negative: ${wrong}`);
+    return super.createLimitOffsetExpression();
+  }
+
   override where(...args: Parameters<SelectQueryBuilder<Entity>['where']>): this {
     [this.condition] = args;
     return super.where(...args);
