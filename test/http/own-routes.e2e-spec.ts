@@ -24,7 +24,7 @@ import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { ErrorLog } from '../../src/http/errors/error-log.js';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
-import { sharedService } from '../support/service.js';
+import { Client, sharedService } from '../support/service.js';
 
 /** More than the buffers of a socket. */
 const SENT = 16 * 1024 * 1024;
@@ -133,6 +133,12 @@ async function configure(app: NestFastifyApplication): Promise<void> {
     fastify.post('/fastify', { schema }, ({ body }, reply) => reply.send({ body }));
     done();
   });
+  const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
+  // As docs/transports.md says for Apollo.
+  fastify.addHook('preValidation', async (request) => {
+    if (request.routeOptions.url === '/outside/:id') await request.receivedBody?.json();
+  });
+  fastify.post('/outside/:id', ({ body, params }, reply) => reply.send({ body, params }));
 }
 
 describe('routes of a module beside the resource kit', () => {
@@ -179,6 +185,14 @@ describe('routes of a module beside the resource kit', () => {
     await expect(response).rejects.toMatchObject({ statusCode: 400, message: 'No jars today' });
   });
 
+  it('the error of a GraphQL resolver without a reply in its context names the option of GraphQL', () => {
+    const host = new ExecutionContextHost([undefined, {}, { req: {} }, { fieldName: 'jars' }]);
+    host.setType('graphql');
+    const { app } = service;
+    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
+    expect(() => filter.catch(new Error('secret'), host)).toThrow('context: (_request, reply) => ({ reply })');
+  });
+
   it('return the error that middleware throws', async () => {
     const answer = await client.get('/jars/7?reject');
     expectError(answer, 400, 'BAD_REQUEST');
@@ -206,6 +220,13 @@ describe('routes of a module beside the resource kit', () => {
     const rejected = await post('x');
     expectError(rejected, 400, 'INVALID_REQUEST');
     expect(rejected.body.message).toBe('body/size must be integer');
+  });
+
+  it('may be routes of Fastify outside of a plugin, whose bodies a hook parses', async () => {
+    const response = await client.request('POST', '/outside/7', { body: { size: 3 } });
+    expect(response).toMatchObject({ status: 200, body: { body: { size: 3 }, params: { id: '7' } } });
+    const { status } = await Client.bearing(service).request('POST', '/cookies/7', { body: '{' });
+    expect(status).toBe(401);
   });
 
   it('are 404 and not 405 for a version that does not exist', async () => {

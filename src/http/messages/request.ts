@@ -63,6 +63,10 @@ export function addressKey(address = ''): string {
     .join(':');
 }
 
+const NO_REPLY_IN_CONTEXT =
+  'The context of GraphQL has no property "reply". Give GraphQLModule.forRoot the option ' +
+  'context: (_request, reply) => ({ reply })';
+
 /** The argument of a GraphQL resolver with the field that it resolves. */
 interface ResolvedField {
   readonly fieldName: string;
@@ -72,7 +76,11 @@ interface ResolvedField {
 /** The reply to the request of a route or of a GraphQL resolver; `undefined` for a message. */
 export function replyOf(host: ArgumentsHost): FastifyReply | undefined {
   const type = host.getType<string>();
-  if (type === 'graphql') return host.getArgByIndex<{ reply?: FastifyReply }>(2).reply;
+  if (type === 'graphql') {
+    const { reply } = host.getArgByIndex<{ reply?: FastifyReply }>(2);
+    if (reply === undefined) throw new Error(NO_REPLY_IN_CONTEXT);
+    return reply;
+  }
   if (type !== 'http') return undefined;
   const response = host.switchToHttp().getResponse<FastifyReply & { readonly reply?: FastifyReply }>();
   // Middleware gets the response of Node, which has the reply of Fastify (`TrackedResponse`).
