@@ -1,7 +1,10 @@
 import {
   BadRequestException,
+  Body,
+  type CanActivate,
   Controller,
   Delete,
+  type ExecutionContext,
   Get,
   Injectable,
   type MiddlewareConsumer,
@@ -13,11 +16,13 @@ import {
   Query,
   Res,
   Sse,
+  UseGuards,
   VersioningType,
 } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import { IsString } from 'class-validator';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, of } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -36,6 +41,21 @@ class Rejecting implements NestMiddleware {
     if (url.includes('reject')) throw new BadRequestException('No jars today');
     next();
   }
+}
+
+/** Reads the body before the handler, as `LocalAuthGuard` of docs/extending.md does. */
+@Injectable()
+class PasswordGuard implements CanActivate {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest<{ Body: { password?: string } | null }>>();
+    await request.receivedBody?.json();
+    return request.body?.password === 'secret';
+  }
+}
+
+class LoginDto {
+  @IsString()
+  password!: string;
 }
 
 /** Replaces a method by an anonymous function, as decorators of teams do. */
@@ -104,6 +124,16 @@ class PatternsController {
   addLid(): void {}
 }
 
+@Controller('login')
+class LoginController {
+  @Post()
+  @Public()
+  @UseGuards(PasswordGuard)
+  login(@Body() body: LoginDto) {
+    return body;
+  }
+}
+
 @Controller({ path: 'news', version: '2' })
 class NewsController {
   @Get()
@@ -119,7 +149,7 @@ class NewsController {
   }
 }
 
-@Module({ controllers: [OwnController, PatternsController, NewsController] })
+@Module({ controllers: [OwnController, LoginController, PatternsController, NewsController] })
 class OwnModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(Rejecting).forRoutes(OwnController);
@@ -220,6 +250,14 @@ describe('routes of a module beside the resource kit', () => {
     const rejected = await post('x');
     expectError(rejected, 400, 'INVALID_REQUEST');
     expect(rejected.body.message).toBe('body/size must be integer');
+  });
+
+  it('may have a guard that reads the body, which the handler also gets', async () => {
+    const login = (body?: unknown) => client.request('POST', '/login', { body });
+    expect(await login({ password: 'secret' })).toMatchObject({ status: 201, body: { password: 'secret' } });
+    expect((await login({ password: 'wrong' })).status).toBe(403);
+    expect((await login()).status).toBe(403);
+    expectError(await login('{'), 400, 'MALFORMED_JSON');
   });
 
   it('may be routes of Fastify outside of a plugin, whose bodies a hook parses', async () => {
