@@ -1,5 +1,5 @@
 import { Column, type DataSource, Entity, LessThan, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
-import { Item } from './habits.js';
+import { Item, Parcel } from './habits.js';
 
 @Entity('samples')
 export class Sample {
@@ -136,6 +136,17 @@ export const DIFFERENCES: readonly Difference[] = [
     },
     sqlite: 1,
     postgres: 0,
+  },
+  {
+    what: 'the uuid of a row that upsert() has updated',
+    habit: async (_samples, dataSource) => {
+      const parcels = dataSource.getRepository(Parcel);
+      const label = 'a row that upsert() has updated';
+      const { id } = await parcels.save({ label });
+      return (await parcels.upsert({ label }, ['label'])).identifiers[0]!['id'] === id;
+    },
+    sqlite: false,
+    postgres: true,
   },
   {
     what: 'overwriteCondition of an upsert',

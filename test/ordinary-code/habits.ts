@@ -69,7 +69,7 @@ export class Parcel {
   @PrimaryGeneratedColumn('uuid')
   id!: string;
 
-  @Column('varchar')
+  @Column('varchar', { unique: true })
   label!: string;
 
   @CreateDateColumn()
