@@ -177,6 +177,7 @@ export const TYPES: Habits = {
   ...Object.fromEntries(
     Object.entries<object>({
       'a text that is no boolean': { sold: 'sold' },
+      'a BigInt as an instant': { created: 10n },
       'a text that is no instant': { created: 'today' },
       'milliseconds as an instant': { created: 1.7e12 },
       'NaN as a number': { big: NaN },

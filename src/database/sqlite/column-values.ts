@@ -19,7 +19,7 @@ export function acceptedValue(value: unknown, { propertyPath, transformer }: Col
   // A time of day has no year.
   if (value instanceof Date && type !== 'time') rejectUnstorable(value);
   const wrong = (kind: string): Error => {
-    const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
+    const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : JSON.stringify(value);
     return new UnstorableValueError(`${text} for ${propertyPath} is no ${kind}`, value, propertyPath);
   };
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
