@@ -1,12 +1,4 @@
-import {
-  Like,
-  QueryFailedError,
-  type QueryRunner,
-  Table,
-  TableColumn,
-  type TableColumnOptions,
-  TypeORMError,
-} from 'typeorm';
+import { Like, QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
 import { count, type Habit, type Habits, type Item, Parcel } from './habits.js';
 
 export const RECORDS: Habits = {
@@ -330,5 +322,4 @@ export const RECORDS: Habits = {
     },
     [2, 0],
   ],
-  'clear() rejects a table that others refer to': [({ shelves }) => shelves.clear(), TypeORMError],
 };

@@ -105,18 +105,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await this.driver.writer.autocommit('PRAGMA foreign_keys = ON');
   }
 
-  /** Rejects a table that others refer to, as PostgreSQL does: ON DELETE CASCADE would delete their rows, too. */
-  override async clearTable(...args: Parameters<BetterSqlite3QueryRunner['clearTable']>): Promise<void> {
-    const [table] = args;
-    const [child] = (await this.query(CHILDREN, [table, table])) as Row[];
-    if (child !== undefined) {
-      throw new TypeORMError(
-        `"${table}" cannot be cleared, because "${String(child['name'])}" refers to it: use delete()`,
-      );
-    }
-    await super.clearTable(...args);
-  }
-
   /** `dataSource.dropDatabase()` switches foreign keys off, which outside a migration is an error. */
   override async clearDatabase(database?: string): Promise<void> {
     await this.beforeMigration();
@@ -265,10 +253,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 }
 
 const ORPHANS = 'SELECT DISTINCT "table", parent FROM pragma_foreign_key_check';
-
-/** The other tables with a foreign key to a table. Names of tables have no case. */
-const CHILDREN = `SELECT child.name FROM sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key
-  WHERE child.type = 'table' AND key."table" = ? COLLATE NOCASE AND child.name <> ? COLLATE NOCASE`;
 
 const TEMPORARY =
   'All callers write through one connection, where each of them would see a temporary table: use an ordinary table, ' +
