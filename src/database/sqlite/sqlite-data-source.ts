@@ -8,9 +8,9 @@ import {
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
+import { isAutoIncrement } from '../columns.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
-import { isAutoIncrement } from '../columns.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import { NOW } from './column-changes.js';
 import type { WriterLimits } from './writing/writer.js';
@@ -102,23 +102,26 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
     return super.orUpdate(...args);
   }
 
-  /**
-   * Lets an upsert set the update date of an existing row, which TypeORM would set to DEFAULT; SQLite rejects that.
-   * Returns the generated keys: TypeORM would count them back from the last one, also where the caller gives some.
-   */
   protected override createInsertExpression(): string {
-    const sql = super.createInsertExpression();
-    const { mainAlias, onUpdate, updateEntity, insertFromSelect } = this.expressionMap;
-    if (!mainAlias?.hasMetadata) return sql;
-    const { updateDateColumn: column, generatedColumns } = mainAlias.metadata;
-    const key = generatedColumns.find(isAutoIncrement);
+    return this.withKeys(this.withUpdateDate(super.createInsertExpression()));
+  }
+
+  /** Lets an upsert set the update date of an existing row. TypeORM would set it to DEFAULT, which SQLite rejects. */
+  private withUpdateDate(sql: string): string {
+    const { mainAlias, onUpdate } = this.expressionMap;
+    if (onUpdate === undefined || !mainAlias?.hasMetadata) return sql;
+    const { updateDateColumn: column } = mainAlias.metadata;
+    if (column === undefined || onUpdate.overwrite?.includes(column.databaseName)) return sql;
+    return sql.replace(UPSERT, () => `${UPSERT}${this.escape(column.databaseName)} = ${NOW}, `);
+  }
+
+  /** Returns the generated keys. TypeORM would count them back from the last one, also where the caller gives some. */
+  private withKeys(sql: string): string {
+    const { mainAlias, updateEntity, insertFromSelect } = this.expressionMap;
     // Skipped rows return nothing, and TypeORM gives the returned rows to the objects by position.
-    const returns = key !== undefined && updateEntity && insertFromSelect === undefined && !SKIPS.test(sql);
-    const complete = returns ? `${sql} RETURNING ${this.escape(key.databaseName)}` : sql;
-    if (onUpdate === undefined || column === undefined || onUpdate.overwrite?.includes(column.databaseName)) {
-      return complete;
-    }
-    return complete.replace(UPSERT, () => `${UPSERT}${this.escape(column.databaseName)} = ${NOW}, `);
+    if (!mainAlias?.hasMetadata || !updateEntity || insertFromSelect !== undefined || SKIPS.test(sql)) return sql;
+    const key = mainAlias.metadata.generatedColumns.find(isAutoIncrement);
+    return key === undefined ? sql : `${sql} RETURNING ${this.escape(key.databaseName)}`;
   }
 }
 

@@ -38,8 +38,8 @@ export function probeVolume(path: string): unknown {
 }
 
 /**
- * The problem of a volume on which no file can be made, which SQLite reports like missing rights: it is read-only, or has
- * no inode left. `undefined` without one.
+ * The problem of a volume on which no file can be made: it is read-only, full, or has no inode left. SQLite reports it
+ * like missing rights. `undefined` without one.
  */
 export function volumeProblem(path: string): string | undefined {
   // `access` permits writes on a file system that the kernel has made read-only after an error.
