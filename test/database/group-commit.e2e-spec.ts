@@ -67,6 +67,16 @@ describe('writes that wait together', () => {
     expect(commits).toBeLessThan(20);
   });
 
+  it('are undone completely by a rollback, also before a savepoint of their own', async () => {
+    const rejected = dataSource.transaction(async (manager) => {
+      await manager.query("INSERT INTO notes VALUES ('before')");
+      await manager.query('SAVEPOINT job');
+      throw new Error('changed my mind');
+    });
+    expect(await outcomes([insert('first'), rejected])).toEqual(['fulfilled', 'rejected']);
+    expect(await names()).toEqual(['first']);
+  });
+
   it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
     await insert('stored');
     connection().pragma('max_page_count = 1');

@@ -123,7 +123,7 @@ describe('an I/O error of the writing connection', () => {
     committed.catch(() => {});
     const second = await joined;
     second.run('INSERT INTO t VALUES (2)');
-    connection.failNext = 'ROLLBACK TO job';
+    connection.failNext = 'ROLLBACK TO group_commit_job';
     await expect(committed).rejects.toThrow(/disk I\/O error|cannot be used/);
     await insert(3);
     expect(stored()).toEqual([3]);

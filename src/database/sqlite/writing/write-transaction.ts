@@ -11,6 +11,9 @@ import { isFull, translated } from '../sqlite-errors.js';
 const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
+/** No caller gives its savepoint this name. SQLite would roll back to that one, and keep what was written before. */
+const SAVEPOINT = 'group_commit_job';
+
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction {
   /** The error for further statements, after the end. */
@@ -35,7 +38,7 @@ export class WriteTransaction {
     private readonly endSlot: () => void,
   ) {
     this.isFirst = group.isFirst;
-    if (!this.isFirst) connection.run('SAVEPOINT job');
+    if (!this.isFirst) connection.run(`SAVEPOINT ${SAVEPOINT}`);
     this.timer = setTimeout(() => this.expire(), timeout);
   }
 
@@ -59,7 +62,7 @@ export class WriteTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    if (!this.isFirst) this.connection.run('RELEASE job');
+    if (!this.isFirst) this.connection.run(`RELEASE ${SAVEPOINT}`);
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', async (span) => {
@@ -102,8 +105,8 @@ export class WriteTransaction {
   private undoSavepoint(): void {
     if (!this.connection.inTransaction) return;
     try {
-      this.connection.run('ROLLBACK TO job');
-      this.connection.run('RELEASE job');
+      this.connection.run(`ROLLBACK TO ${SAVEPOINT}`);
+      this.connection.run(`RELEASE ${SAVEPOINT}`);
       // Otherwise later jobs of the batch would defer their foreign keys, too.
       if (this.deferredForeignKeys) this.connection.run('PRAGMA defer_foreign_keys = OFF');
     } catch (error) {
