@@ -14,6 +14,11 @@ export function useNumberKeys(entities: readonly EntityMetadata[]): void {
   for (const column of columns) if (isAutoIncrement(column) && column.type === 'bigint') column.type = 'int8';
 }
 
+/** Lets only the database count versions: `save` of an older state would set its version again. */
+export function protectVersions(entities: readonly EntityMetadata[]): void {
+  for (const { versionColumn } of entities) if (versionColumn !== undefined) versionColumn.isUpdate = false;
+}
+
 /** A value that its column cannot hold: 404 for a path parameter, otherwise 400, as with this code of PostgreSQL. */
 export class UnstorableValueError extends QueryFailedError {
   constructor(message: string, value?: unknown, column?: string) {

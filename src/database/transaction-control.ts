@@ -9,7 +9,7 @@ import {
   type SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
-import { useNumberKeys } from './columns.js';
+import { protectVersions, useNumberKeys } from './columns.js';
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
@@ -44,6 +44,7 @@ export abstract class GuardedDataSource extends DataSource {
   protected override async buildMetadatas(): Promise<void> {
     await super.buildMetadatas();
     useNumberKeys(this.entityMetadatas);
+    protectVersions(this.entityMetadatas);
   }
 
   override runMigrations(options?: MigrationOptions): Promise<Migration[]> {

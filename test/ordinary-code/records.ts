@@ -130,6 +130,15 @@ export const RECORDS: Habits = {
     },
     2,
   ],
+  'a save() of an older state does not turn a VersionColumn back': [
+    async ({ items, name }) => {
+      const old = await items.save({ name });
+      await items.save({ ...old, sold: true });
+      await items.save({ ...old, pieces: '1' });
+      return (await items.findOneByOrFail({ name })).version;
+    },
+    3,
+  ],
   // Changes of the schema.
   'changeColumn() keeps the values when type, length, default or name change': [
     async ({ dataSource }) => {
