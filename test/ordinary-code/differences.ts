@@ -165,6 +165,15 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: 5,
   },
   {
+    what: 'distinctOn()',
+    habit: async (samples) => {
+      await samples.insert([{ small: 1 }, { small: 1 }, { small: 2 }]);
+      return (await samples.createQueryBuilder('sample').distinctOn(['sample.small']).getMany()).length;
+    },
+    sqlite: expect.objectContaining({ message: expect.stringContaining('no DISTINCT ON') }),
+    postgres: 2,
+  },
+  {
     what: 'increments of a decimal',
     habit: async (samples) => {
       await samples.insert({ price: '0.1' });

@@ -55,6 +55,11 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return super.createWhereClausesExpression(inLevels(clauses));
   }
 
+  /** TypeORM would leave the columns out, and return every row. */
+  override distinctOn(): never {
+    throw new TypeORMError('SQLite has no DISTINCT ON: use GROUP BY, or ROW_NUMBER() in a subquery');
+  }
+
   /** SQLite takes a negative limit for none, and would return every row. */
   protected override createLimitOffsetExpression(): string {
     const { limit, offset, take, skip } = this.expressionMap;
