@@ -77,6 +77,8 @@ export function withoutLead(sql: string): string {
   return sql.slice(LEAD.exec(sql)![0].length);
 }
 
+export const HAS_BEGUN = 'This query runner has begun a transaction already';
+
 export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
 
 export const LEFT_OPEN = 'A query runner was released inside an open transaction, which was rolled back';

@@ -60,6 +60,17 @@ export const TRANSACTIONS: Habits = {
     },
     1,
   ],
+  'save() after BEGIN of a query runner is rejected, because its COMMIT would end that transaction': [
+    async (context) => {
+      const runner = context.dataSource.createQueryRunner();
+      await runner.query('BEGIN');
+      const saved = await runner.manager.save(Item, { name: context.name }).catch(({ message }: Error) => message);
+      await runner.query('ROLLBACK');
+      await runner.release();
+      return [saved, await count(context)];
+    },
+    ['This query runner has begun a transaction already', 0],
+  ],
   'a query runner released inside a transaction undoes it': [
     async (context) => {
       const runner = context.dataSource.createQueryRunner();

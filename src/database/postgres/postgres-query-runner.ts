@@ -1,5 +1,12 @@
 import { pipeline, Transform, type TransformCallback } from 'node:stream';
-import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError, type Table, type TableColumn } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryResult,
+  QueryRunnerAlreadyReleasedError,
+  type Table,
+  type TableColumn,
+  TypeORMError,
+} from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
@@ -7,7 +14,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { isAutoIncrement, scaleOf } from '../columns.js';
 import { UnsafeIntegerError } from '../errors.js';
-import { beginOf, isCommit, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
+import { beginOf, HAS_BEGUN, isCommit, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { mayWrite, type PostgresClient } from './connections/postgres-client.js';
 import { explained, isConflict, outcomeUnknown } from './postgres-errors.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
@@ -60,6 +67,14 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     this.settled = Promise.allSettled([this.settled, result]).then(() => undefined);
     if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) this.ending = result;
     return result;
+  }
+
+  /** Rejects, as on SQLite, after `query('BEGIN')`: PostgreSQL would only warn, and end that transaction with this one. */
+  override async startTransaction(
+    ...[isolationLevel]: Parameters<TypeOrmPostgresQueryRunner['startTransaction']>
+  ): Promise<void> {
+    if (!this.isTransactionActive && this.client?.isInTransaction) throw new TypeORMError(HAS_BEGUN);
+    await super.startTransaction(isolationLevel);
   }
 
   /** An `UnsafeIntegerError` ends the stream. It needs the package `pg-query-stream`. */

@@ -19,7 +19,7 @@ import {
   withMilliseconds,
 } from './column-changes.js';
 import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
-import { LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
+import { HAS_BEGUN, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
@@ -212,7 +212,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private async begin(): Promise<void> {
-    if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
+    if (this.transaction !== undefined) throw new TypeORMError(HAS_BEGUN);
     this.transaction = await this.driver.writer.begin(false);
     this.rollbackFailure = undefined;
     if (this.isReleased) {
