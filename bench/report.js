@@ -59,7 +59,7 @@ export function writePage({ results, machine, rounds, seconds, minutes }) {
     [
       `- ${rounds} rounds of about ${seconds} s, the programs in turn, each round beginning with another one, after a warm-up. A ` +
         `ratio is of two samples of the same round. The whole run took ${minutes.toFixed(0)} minutes.`,
-      '- autocannon sends the load from a process and a core of its own. Each connection sends its next request when the last one ' +
+      '- autocannon sends the load from a separate process and core. Each connection sends its next request when the last one ' +
         'has its response. A round has a fixed number of requests. The load process never sleeps: the kernel charges the server ' +
         'for waking a client.',
       '- CPU is what the system charged the server process per request, user and kernel.',

@@ -23,7 +23,7 @@ describe('the mutants', () => {
     },
   );
 
-  it('are at most 150, each with a name of its own', () => {
+  it('are at most 150, each with its own name', () => {
     const names = mutants.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     expect(names.length).toBeLessThanOrEqual(150);

@@ -14,7 +14,7 @@ const MOST_ROWS = 10_000;
 export interface Revocation {
   readonly claim: 'jti' | 'sub';
   readonly value: string;
-  /** Absent: of any issuer. */
+  /** Issuer of the tokens; absent for all issuers. */
   readonly issuer?: string;
   /** Seconds from now until all tokens that are valid now have expired; then the row may be deleted. */
   readonly lifetime: number;
@@ -78,6 +78,6 @@ export function revoke(dataSource: DataSource, { claim, value, issuer = '', life
       RETURNING revoked`;
     return revoked;
   };
-  // It must be possible on a full volume, too.
+  // A token can be revoked on a full volume, too.
   return transaction(dataSource, revocation, { reclaimsSpace: true });
 }

@@ -46,7 +46,7 @@ function developmentSecret(file: string): string {
 
 function makeSecret(file: string): void {
   makePrivateFolder(dirname(file));
-  // Written to a draft and linked, so that two processes that start together read the same complete secret.
+  // A link to a complete draft: two processes that start together read the same complete secret.
   const draft = `${file}.${process.pid}`;
   try {
     writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE, flush: true });

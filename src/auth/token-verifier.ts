@@ -13,7 +13,7 @@ import { CLOCK_SKEW, RevokedTokens } from './revoked-tokens.js';
 import { type TokenKeys, tokenSecret } from './token-key.js';
 
 interface TrustedIssuer {
-  /** Absent: tokens of any issuer. */
+  /** `iss` of its tokens; absent for any issuer. */
   readonly issuer?: string;
   readonly audience?: string;
   readonly scopeClaim: readonly (readonly string[])[];
@@ -31,7 +31,7 @@ const TYPE = /^(application\/)?(at\+)?jwt$/i;
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;
 
-/** The token in `Authorization`, after `Bearer` in any case or without a scheme; absent if there is none. */
+/** The token in `Authorization`, after `Bearer` in any case or without a scheme. */
 export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | undefined {
   const scheme = BEARER.exec(authorization)?.[0];
   if (scheme !== undefined) return authorization.slice(scheme.length);

@@ -5,7 +5,7 @@ const SHORTEST = 32;
 
 const RIGHT = 'use the output of `openssl rand -base64 32`';
 
-/** Examples in documents and tools. */
+/** Texts of secrets that are examples in documents and tools, and so are public. */
 const PLACEHOLDER =
   /change.?(me|this|it)|replace.?(me|this|it)|placeholder|your.{0,12}secret|a-string-secret-at-least|a random text of/i;
 

@@ -13,7 +13,7 @@ function heldBatcher(timeout: number) {
 }
 
 describe('a batcher', () => {
-  it('loads items together, each with a result of its own', async () => {
+  it('loads items together, each with its own result', async () => {
     const batches: number[][] = [];
     const squares = new Batcher<number, number | undefined>((items) => {
       batches.push(items);

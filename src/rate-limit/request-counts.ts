@@ -6,7 +6,7 @@ import { engineOf } from '../database/engine.js';
 /** Maximum number of keys in memory, for all limits together. A new key replaces the least recently used one. */
 const MOST_KEYS = 100_000;
 
-/** Requests between two deletions of expired counts; each deletes up to twice as many, so that the table shrinks. */
+/** Requests between two deletions of expired counts. A deletion removes up to twice as many, so the table shrinks. */
 const PRUNE_EACH = 500;
 
 interface Count {

@@ -22,7 +22,7 @@ export class ResourceName<I extends Id = Id> {
     readonly singular: string,
     /** As in its URL, its scopes, its table and its `storage` row. */
     readonly plural = `${singular}s`,
-    /** As in its entity: `INTEGER_IDS` for `ResourceEntity`, `UUID_IDS` for `UuidResourceEntity`. */
+    /** `INTEGER_IDS` if its entity extends `ResourceEntity`, `UUID_IDS` if it extends `UuidResourceEntity`. */
     readonly ids: IdKind<I> = INTEGER_IDS as IdKind as IdKind<I>,
   ) {}
 

@@ -133,7 +133,7 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 301, used: 301 });
   });
 
-  it('drops leases and counts of rate limits, which in a forged backup could last for ever', async () => {
+  it('drops leases and counts of rate limits, which in a forged backup might never expire', async () => {
     await run(folder, ['backup', 'backup.sqlite']);
     const forever = Number.MAX_SAFE_INTEGER;
     const madeUp = (database: Database) =>

@@ -94,7 +94,7 @@ describe('cli set, with two services on one database', () => {
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
     const imported = await run(services[0].folder, ['import', 'cookies'], { input: JSON.stringify(COOKIE) });
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('0 of 1 places are free') });
-    // The import has not written the capacity of its own environment.
+    // The import has not written the capacity of its environment.
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
     const doctor = await run(services[0].folder, ['doctor']);
     expect(doctor.stdout).toContain('1 cookies of 1');

@@ -44,7 +44,7 @@ describe('the compose files', () => {
     },
   );
 
-  it('have variables of their own that the service does not report as misspelt settings', () => {
+  it('have their own variables, which the service does not report as misspelt settings', () => {
     const source = read('compose.yaml') + read('compose.cluster.yaml');
     const names = [...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     expect(names).toContain('PUBLISH');

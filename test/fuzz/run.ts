@@ -4,7 +4,7 @@
  *   npm run fuzz                                   100 000 requests, half of them of each part
  *   npm run fuzz -- --requests 1000000 --seed 42
  *   npm run fuzz -- --only raw                     mutated bytes only; or model: valid and nearly valid operations
- *   npm run fuzz -- --engine postgres              on a PostgreSQL server of its own
+ *   npm run fuzz -- --engine postgres              on a separate PostgreSQL server
  *
  * One line of counts for each part goes to stdout, the progress to stderr. A violation ends it with 1; the seed and the
  * requests that show it are printed. The ones that are needed belong in regressions.ts.

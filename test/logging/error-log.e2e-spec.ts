@@ -111,7 +111,7 @@ describe('the log of a service with problems', () => {
       }),
     ]);
     expect(lines.filter(hasStack)).toEqual([]);
-    // Counted once for each shared commit.
+    // The error is counted once for each group commit.
     expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
     expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
   });

@@ -54,7 +54,7 @@ describeEngines('ordinary TypeORM code', (engine) => {
     });
   });
 
-  it('names a statement in the log that is not awaited and comes after the end of its transaction', async () => {
+  it('logs a statement that was not awaited and comes after the end of its transaction', async () => {
     let late: Promise<unknown> | undefined;
     const warnings = await warningsDuring(async () => {
       await dataSource.transaction((manager) => {

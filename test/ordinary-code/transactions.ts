@@ -89,7 +89,7 @@ export const TRANSACTIONS: Habits = {
     },
     'Query runner already released',
   ],
-  'a save that is not awaited becomes no transaction of its own': [
+  'a save that is not awaited becomes no separate transaction': [
     async (context) => {
       let late: Promise<unknown> | undefined;
       await context.dataSource.transaction(async (manager) => {

@@ -41,7 +41,7 @@ export function describeFolders(commands: ProjectCommands): void {
     });
 
     it('import and --dry-run name a reference that neither the input nor the storage has, and store nothing', async () => {
-      // On SQLite a dry run makes a database of its own.
+      // On SQLite a dry run makes a separate database.
       const absent = { code: 1, stderr: expect.stringContaining('lacks the migrations') };
       const early = await run(`import folders ${file(folder(1, 1))} --dry-run`);
       expect(early).toMatchObject(engine === 'sqlite' ? { code: 0 } : absent);

@@ -10,7 +10,7 @@ const SHARED = {
   RATE_LIMIT_SUBJECT_READ: String(MOST),
   RATE_LIMIT_ADDRESS_READ: '1000',
   RATE_LIMIT_WINDOW: '600',
-  // On a busy machine, no statement may time out: then the process would count for itself.
+  // After a time-out, which a busy machine may cause, the process would count for itself.
   DATABASE_BUSY_TIMEOUT: '60000',
   DATABASE_STATEMENT_TIMEOUT: '60000',
 };

@@ -203,7 +203,7 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
   const wishesOf = ({ body }: Answer): string[] => body.map(({ wish }: { wish: string }) => wish);
   const etagOf = ({ headers }: Answer): string => headers.get('etag')!;
 
-  /** Runs SQL on a connection of its own, as another program does. */
+  /** Runs SQL on a separate connection, as another program does. */
   async function outside(sql: string): Promise<void> {
     if (!isSqlite) return onServer(databaseUrlFor(service.folder), async (other) => void (await other.query(sql)));
     using file = openDatabase(join(service.folder, 'cookies.sqlite'), { timeout: 5000 });

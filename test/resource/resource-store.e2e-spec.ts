@@ -406,7 +406,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  it('keeps the id of a record that brings one, also beside a record that is created at the same time without one', async () => {
+  it('keeps the given id of a record, also when a record without an id is created at the same time', async () => {
     const given = [undefined, 20, undefined];
     const stored = await Promise.all(given.map((id) => samples.create(sample({ id }))));
     expect(stored.map(({ record }) => record.id)).toEqual([expect.any(Number), 20, expect.any(Number)]);
@@ -433,13 +433,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       [1, 2],
     ],
     [['b'], [2]],
-  ])('finds the records with one of the values %j, and the others not', async (note, ids) => {
+  ])('finds only the records with one of the values %j', async (note, ids) => {
     for (const value of [null, 'b', 'c']) await samples.create(sample({ note: value }));
     const found = await transaction(dataSource, (tx) => samples.in(tx).findSome({ filters: { note } }, 10));
     expect(found.map(({ id }) => id).sort()).toEqual(ids);
   });
 
-  it('gives each caller a record of its own, which code may change', async () => {
+  it('gives each caller its own copy of a record, which code may change', async () => {
     const { record } = await samples.create(sample({ amount: 1 }));
     const found = await Promise.all([samples.get(record.id), samples.get(record.id)]);
     found[0].record.amount = 7;

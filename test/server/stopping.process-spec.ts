@@ -187,7 +187,7 @@ describe('an uncaught error', () => {
     expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./));
   });
 
-  it('during a stop does not begin it again, but makes the exit code 1, whatever is thrown and how often', async () => {
+  it('during a stop makes the exit code 1 and does not begin a second stop, also if values are thrown repeatedly', async () => {
     const throws = `void Promise.reject(new Error('rejected')); setInterval(() => { throw undefined; }, 20);`;
     await using service = await start({ SHUTDOWN_TIMEOUT: '500', ...onSignal(throws) });
     const slow = await SlowPost.begin(service);

@@ -100,7 +100,7 @@ async function addBackup(
     const space = `${bavail * bsize} bytes are free on the volume of ${to}`;
     throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
   } finally {
-    // After the free space is read, which the drafts have taken.
+    // The message about the free space must count the space of the drafts, so they go last.
     await drafts?.[Symbol.asyncDispose]();
   }
 }

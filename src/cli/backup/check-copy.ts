@@ -49,7 +49,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
         checked += records.length;
         progress(checked);
       }
-      if (checked < snapshot.usage.count) throw new Error('some have values that do not fit their columns');
+      if (checked < snapshot.usage.count) throw new Error('some records have values that do not fit their columns');
     } catch (error) {
       interrupt.throwIfAborted();
       const { message } = error as Error;

@@ -65,7 +65,7 @@ export class ImportInput {
     this.ids = options.ids ?? (resumed?.ids === 'none' ? 'assign' : resumed?.ids);
   }
 
-  /** The ids for the progress of the import: whether new ids were demanded, or no line has an id. */
+  /** The ids of the stored progress: `assign` if `--ids assign` was given, `none` if no line has an id, else `keep`. */
   get idsOfProgress(): UnfinishedImport['ids'] {
     return this.ids === 'assign' && !this.mayReplaceIds ? 'none' : this.ids!;
   }

@@ -21,7 +21,7 @@ export function postgresSql(run: (sql: string, parameters: unknown[]) => Promise
 /** Limits in milliseconds; `idle` is the time between two statements. */
 export type TransactionLimits = Readonly<Record<'statement' | 'lock' | 'idle', number>>;
 
-/** The statements that begin a transaction with limits of its own: a pooler gives the session to others afterwards. */
+/** The statements that begin a transaction with its own limits: a pooler gives the session to others afterwards. */
 export function beginning(begin: string, { statement, lock, idle }: TransactionLimits): string {
   return (
     `${begin}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock}; ` +

@@ -108,7 +108,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return isAutoIncrement(column) ? 'integer' : super.normalizeType(column);
   }
 
-  /** The default as the table has it. */
+  /** The default of a column as the table has it. */
   override normalizeDefault(column: ColumnMetadata): string | undefined {
     const value = super.normalizeDefault(column);
     return storedDefault({ type: this.normalizeType(column), default: value }) as typeof value;

@@ -40,7 +40,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private migrating = false;
   /** Settles when the last transaction has ended on disk. Absent after the next statement. */
   private ending?: Promise<unknown>;
-  /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
+  /** Error of the commit that the last rollback waited for. TypeORM ignores errors of its rollbacks. */
   private rollbackFailure?: Error;
 
   constructor(driver: SqliteConnections, mode: ReplicationMode) {

@@ -186,7 +186,7 @@ export function readRawBodies(app: FastifyInstance): void {
     done(null, request.receivedBody);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    // A message of a WebSocket without data is `undefined`.
+    // The pipe takes `null` for a request without a body, and `undefined` for a WebSocket message without data.
     request.body = null;
     const { headers } = request.raw;
     const given = headers['content-type'];

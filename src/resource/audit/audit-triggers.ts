@@ -32,7 +32,7 @@ export function dropAuditTriggers(runner: Runner, dataSource: DataSource, table:
   return dropTriggersByName(runner, dataSource, functionName(table), auditTriggerNames(table));
 }
 
-/** The triggers that protect the tables of the trail; the migration that makes these tables makes them. */
+/** The triggers that protect the tables of the trail. The migration of these tables makes them. */
 const GUARDS = {
   sqlite: ['audit_insert', 'audit_inserted', 'audit_update', 'audit_seal', 'audit_delete', 'audit_chains_delete'],
   postgres: ['audit', 'audit_chains'].flatMap((table) => [`${table}_guard_row`, `${table}_guard_statement`]),

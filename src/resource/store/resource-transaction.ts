@@ -29,7 +29,7 @@ const lastWrites = new WeakMap<Sql, Promise<unknown>>();
 
 export interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;
-  /** Default: `currentActor()`. */
+  /** The actor of the line in the audit trail; `currentActor()` by default. */
   readonly actor?: Actor;
   readonly key?: IdempotencyKey;
 }
@@ -255,7 +255,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return { ...record, ...Object.fromEntries([...updateDates, ...differences]) };
   }
 
-  /** @param actors of the rows that the statement inserts, by their revisions; 0 for all rows that it changes */
+  /** @param actors the actor of each inserted row by its revision; revision 0 stands for every changed row */
   private write<Rows>(
     statement: string,
     parameters: unknown[],

@@ -46,7 +46,7 @@ const SESSION =
 
 type Pooled = PostgresClient & pg.PoolClient;
 
-/** Connections to the primary server. If that has no free slots, the existing connections serve all callers in turn. */
+/** Connections to the primary server. If it has no free slots, the existing connections serve all callers in turn. */
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
@@ -163,7 +163,7 @@ export class ConnectionPool {
   /** Lets callers wait for one of the existing connections, while the pool asks the server for one more each second. */
   private stopGrowth(): void {
     const limits = this.pool.options;
-    // The rejected connection is still counted.
+    // `totalCount` still includes the rejected connection.
     limits.max = Math.max(1, this.pool.totalCount - 1);
     this.growth ??= setInterval(() => {
       limits.max = Math.min(limits.max + 1, this.options.max);

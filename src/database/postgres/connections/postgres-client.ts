@@ -66,8 +66,8 @@ export interface PostgresClientConfig extends ClientConfig {
 }
 
 /**
- * One connection to the last known primary. A statement that is a string is that of a caller: it is measured, and the
- * connection keeps what it means for the next caller. Statements that are objects are sent as they are.
+ * One connection to the last known primary. A statement that is a string comes from a caller: it is measured, and the
+ * connection closes later if it changed the session. Statements that are objects are sent as they are.
  */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;

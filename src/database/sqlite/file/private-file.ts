@@ -37,7 +37,7 @@ export function makePrivateFolder(path: string): void {
   if (existsSync(folder)) return;
   makePrivateFolder(dirname(folder));
   try {
-    // With `recursive`, Node would try for ever where no folder can be made, such as in /proc.
+    // With `recursive`, Node would try endlessly where no folder can be made, such as in /proc.
     mkdirSync(folder, { mode: PRIVATE_FOLDER });
   } catch (error) {
     // Another process may have made it meanwhile.

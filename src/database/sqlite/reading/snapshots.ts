@@ -24,7 +24,7 @@ export class Snapshots {
 
   /**
    * Begins a transaction on the current state. Its `run` also throws the error that ended it early.
-   * @throws {DatabaseUnavailableError} when there are too many, or the file stays locked for the busy time-out
+   * @throws {DatabaseUnavailableError} when too many snapshots are open, or the file stays locked for the busy time-out
    */
   async begin() {
     const connection = this.idle.pop() ?? this.connect();

@@ -82,7 +82,7 @@ export class WriteTransaction {
     return this.settled;
   }
 
-  /** Also logs the time-out, because a caller that has forgotten the transaction never gets its error. */
+  /** Rolls back, and logs the time-out, because a caller that has forgotten its transaction never gets the error. */
   private expire(): void {
     const message = `The transaction took longer than ${this.timeout} ms and was rolled back`;
     new Logger('Database').warn(message);
