@@ -105,6 +105,8 @@ describe('the configuration', () => {
     ['TRUST_PROXY', { TRUST_PROXY: '0.0.0.0/0' }],
     ['JWT_ISSUER', { ...issued, JWT_SECRET: SECRET, JWT_ISSUER: ' ' }],
     ['JWT_AUDIENCE', { ...issued, JWT_AUDIENCE: 'cookies ' }],
+    ['JWT_AUDIENCE', { ...issued, JWT_AUDIENCE: '"cookies"' }],
+    ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: "'scope'" }],
     ['BACKUP_DIR', { JWT_SECRET: SECRET, BACKUP_DIR: ' ' }],
     ['JWT_ISSUERS', { JWT_ISSUERS: JSON.stringify([{ issuer: issued.JWT_ISSUER, audience: 'cookies ' }]) }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
@@ -123,6 +125,22 @@ describe('the configuration', () => {
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
   ])('names %s as the only problem of %j', (name, environment) => {
     expect(errorsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
+  });
+
+  it.each([
+    'LOG_LEVEL="debug"',
+    "PORT='3000'",
+    'HOST=127.0.0.1 ',
+    'WORKERS=2\r',
+    'JWT_AUDIENCE="a"',
+    'DATABASE_URL=sqlite:a ',
+  ])('says of %j that the value has white space or quotes around it, and of a value without them nothing', (line) => {
+    const [name, value] = line.split('=') as [string, string];
+    expect(errorsOf({ JWT_SECRET: SECRET, [name]: value })).toEqual([
+      expect.stringMatching(/^(?=.*(white space|quotes))(?!.*around it.*around it).*around it/),
+    ]);
+    expect(errorsOf({ [name]: '' })).toEqual([]);
+    expect(errorsOf({ LOG_LEVEL: 'loud' }).join()).not.toContain('around it');
   });
 
   it.each([

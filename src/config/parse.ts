@@ -23,9 +23,11 @@ export const workers: Parse<number> = (value) => {
   return integer(1, MOST_WORKERS)(value);
 };
 
-/** Text that is compared as a whole, so that white space around it would never match. */
+/** Text that is compared as a whole, so that white space or quotes around it would never match. */
 export const text: Parse<string> = (value) => {
-  if (value !== value.trim()) throw new Error(`must have no white space around it; it is ${JSON.stringify(value)}`);
+  if (/^\s|\s$|^(["']).*\1$/s.test(value)) {
+    throw new Error(`must have no white space or quotes around it; it is ${JSON.stringify(value)}`);
+  }
   return value;
 };
 
@@ -112,7 +114,9 @@ const REGISTERED_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
 /** Claims, each a path of names; several are separated by commas. */
 export const claimPaths: Parse<string[][]> = (value) => {
   const paths = value.split(',').map((path) => path.trim().split('.'));
-  if (paths.flat().includes('')) throw new Error('must be claim names joined by single dots; commas separate claims');
+  if (paths.flat().some((name) => name === '' || /["']/.test(name))) {
+    throw new Error('must be claim names without quotes, joined by single dots; commas separate claims');
+  }
   const registered = paths.map(([name]) => name!).find((name) => REGISTERED_CLAIMS.includes(name));
   if (registered !== undefined) throw new Error(`must not be "${registered}", which has another meaning (RFC 7519)`);
   return paths;

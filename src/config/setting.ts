@@ -42,6 +42,9 @@ export function withMessage<T>(message: string | ((reason: string) => string), r
   }
 }
 
+/** In messages about the characters before and after a value, which `docker run --env-file` keeps. */
+const AROUND = 'around it';
+
 /**
  * The value of a setting, or of its default.
  * @param read gets its text
@@ -52,7 +55,11 @@ export function parseSetting(setting: Setting, read: () => string | undefined): 
   const message = (reason: string): string => `${name} ${reason}. Example: ${name}=${example}`;
   return withMessage(message, () => {
     const text = read() ?? value;
-    return text === undefined ? undefined : parse(text);
+    const withHint = (reason: string): string =>
+      /^["'\s]|["'\s]$/.test(text!) && !reason.includes(AROUND)
+        ? `${reason}; it has white space or quotes ${AROUND}`
+        : reason;
+    return text === undefined ? undefined : withMessage(withHint, () => parse(text));
   });
 }
 
