@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { createRemoteJWKSet, type CryptoKey, customFetch, errors, type JWTHeaderParameters } from 'jose';
 import { providerUrl } from '../config/token-issuer.js';
 import { ApiError } from '../http/errors/api-error.js';
-import { reasonOf } from '../http/errors/error-log.js';
+import { reasonOf } from '../logging/reason.js';
 import type { TokenKeys } from './token-key.js';
 
 /** Shortest time between two loads in milliseconds, also while many tokens name unknown keys. */

@@ -3,6 +3,7 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntitySubscriberInterface, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { LiveConfig } from '../database/polling/live-config.js';
+import { reasonOf } from '../logging/reason.js';
 import { ReportedResources } from '../management/reported-resources.js';
 import { AuditModule } from './audit/audit.controller.js';
 import { deleteExpiredKeys } from './idempotency/idempotency.js';
@@ -62,7 +63,7 @@ export class ResourceModule implements OnModuleInit {
     });
     this.leases.everyMinute(
       (signal) => deleteExpiredKeys(this.dataSource, signal),
-      ({ message }) => new Logger('IdempotencyKeys').warn(`Expired idempotency keys stay for a minute: ${message}`),
+      (error) => new Logger('IdempotencyKeys').warn(`Expired idempotency keys stay for a minute: ${reasonOf(error)}`),
     );
   }
 

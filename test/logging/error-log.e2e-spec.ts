@@ -178,6 +178,11 @@ describe('the log of a service with problems', () => {
           ),
         },
       ]);
+      // The only lines with the reason if readiness keeps all requests away.
+      const polls = service.lines.filter(({ msg }) => msg.startsWith('Changes of '));
+      expect(polls.map(({ msg }) => msg)).toEqual(
+        Array(2).fill(expect.stringMatching(/^Changes of \w+ cannot be read: .+: .*(ECONNREFUSED|terminat)/)),
+      );
       expect(service.output).not.toMatch(/\\n +at /);
       expect(await metric(service, 'database_errors_total{kind="unreachable"}')).toBeGreaterThan(0);
     });

@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { reasonOf } from '../../logging/reason.js';
 import { committed, type Sql } from '../engine.js';
 
 /** Milliseconds between two reads of the tables. */
@@ -61,7 +62,7 @@ export class PolledTables implements OnApplicationBootstrap, OnApplicationShutdo
         this.failing.delete(table);
       } catch (error) {
         if (!this.failing.has(table)) {
-          this.logger.warn(`Changes of ${table.name} cannot be read: ${(error as Error).message}`);
+          this.logger.warn(`Changes of ${table.name} cannot be read: ${reasonOf(error as Error)}`);
         }
         this.failing.add(table);
       }

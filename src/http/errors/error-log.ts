@@ -9,6 +9,7 @@ import {
   type UnavailableKind,
 } from '../../database/errors.js';
 import { Outage } from '../../logging/outage.js';
+import { reasonOf } from '../../logging/reason.js';
 import { originOfRequest, routeOf } from '../messages/request.js';
 
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
@@ -96,10 +97,4 @@ export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
 
 function described(error: Error, origin: string): string {
   return `${reasonOf(error)} (first met by ${origin})`;
-}
-
-export function reasonOf({ message, cause }: Error): string {
-  // An error of another realm is not an instance of this Error.
-  const inner = (cause as Error | undefined)?.message;
-  return typeof inner !== 'string' || message.includes(inner) ? message : `${message}: ${inner}`;
 }
