@@ -117,4 +117,10 @@ describePostgres('the shared connections on PostgreSQL', () => {
     await expect(other.query('SELECT 9007199254740999::bigint')).rejects.toBeInstanceOf(UnsafeIntegerError);
     await other.release();
   });
+
+  it('return to the pool when the stream of a query builder is destroyed, as when a client leaves a download', async () => {
+    const numbers = dataSource.createQueryBuilder().select('n').from('generate_series(1, 1000)', 'n');
+    for (let download = 0; download < 3; download++) (await numbers.clone().stream()).destroy();
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
 });

@@ -1,4 +1,4 @@
-import { pipeline, Transform, type TransformCallback } from 'node:stream';
+import { finished, pipeline, Transform, type TransformCallback } from 'node:stream';
 import {
   QueryFailedError,
   QueryResult,
@@ -87,8 +87,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const rows = await super.stream(sql, parameters);
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
-    if (onEnd) checked.on('end', onEnd);
-    if (onError) checked.on('error', onError);
+    // A stream that is destroyed early, as when a client leaves, has neither event, and would keep its connection.
+    finished(checked, { writable: false }, (error) => (error ? onError?.(error) : onEnd?.()));
     return checked as unknown as ReadStream;
   }
 
