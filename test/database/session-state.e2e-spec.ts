@@ -14,7 +14,8 @@ describePostgres('the shared connections on PostgreSQL', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await provideDatabase(folder);
-    dataSource = await openDataSource({ DATABASE_POOL_SIZE: '2' }, [], folder);
+    const environment = { DATABASE_POOL_SIZE: '2', DATABASE_TRANSACTION_TIMEOUT: '1000' };
+    dataSource = await openDataSource(environment, [], folder);
     for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
   });
 
@@ -116,6 +117,16 @@ describePostgres('the shared connections on PostgreSQL', () => {
     await once(ended, 'end');
     await expect(other.query('SELECT 9007199254740999::bigint')).rejects.toBeInstanceOf(UnsafeIntegerError);
     await other.release();
+  });
+
+  it('return to the pool when the transaction of a query runner that is never released has taken too long', async () => {
+    const forgotten = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    for (const runner of forgotten) await runner.startTransaction();
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    const [late] = forgotten;
+    await expect(late!.query('SELECT 1')).rejects.toThrow('paused for too long');
+    await late!.release();
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   it('return to the pool when the stream of a query builder is destroyed, as when a client leaves a download', async () => {

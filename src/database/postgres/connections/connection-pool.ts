@@ -94,7 +94,9 @@ export class ConnectionPool {
     if (isStarved && fallback !== undefined) return fallback.take();
     if (this.pool.waitingCount >= MOST_WAITING) throw tooManyWaiting();
     try {
-      return await this.connect();
+      const client = await this.connect();
+      client.isTaken = true;
+      return client;
     } catch (error) {
       if (isServerFull(error) && fallback !== undefined) return fallback.take();
       if ((error as Error).message !== NONE_FREE) {
@@ -107,6 +109,8 @@ export class ConnectionPool {
 
   /** The next caller gets the connection after the server has reported that no transaction is open on it. */
   async giveBack(client: PostgresClient): Promise<void> {
+    if (!client.isTaken) return;
+    client.isTaken = false;
     const { failure } = client;
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
@@ -178,6 +182,8 @@ export class ConnectionPool {
 
   /** Prepares a session, and rejects a server that is not the primary, because only that accepts writes. */
   private readonly prepareSession = async (client: PostgresClient): Promise<void> => {
+    // The server ends a forgotten transaction and its session, but the place in the pool would stay taken.
+    client.once('end', () => void this.giveBack(client));
     const statement = { text: `${SESSION}; SHOW transaction_read_only`, query_timeout: this.connectTimeout };
     const results = (await client.query(statement)) as unknown as pg.QueryResult[];
     const [row] = results.at(-1)!.rows as { transaction_read_only: string }[];

@@ -74,6 +74,8 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Makes the pool close the connection, because its state is unknown, or a caller has changed the session. */
   mustClose = false;
+  /** Whether a caller has the connection. */
+  isTaken = false;
   /** The first error that ended the connection, or showed that it leads to the wrong server. */
   failure?: Error;
   /** Whether statements have no time-out, as in a migration. */
