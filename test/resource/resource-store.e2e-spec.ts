@@ -396,6 +396,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const ids = [NaN, 1.5, 2 ** 70, -1, String(record.id) as unknown as number];
     const found = await Promise.all([record.id, ...ids].map((id) => samples.find(id)));
     expect(found.map((each) => each?.record)).toEqual([record, ...ids.map(() => undefined)]);
+    const { record: other } = await samples.create(sample({ note: 'other' }));
+    const both = await Promise.all([samples.get(other.id), samples.get(record.id)]);
+    expect(both.map((each) => each.record)).toEqual([other, record]);
     for (const id of ids) await expect(samples.update(id, { note: 'x' })).rejects.toThrow('There is no sample');
   });
 
