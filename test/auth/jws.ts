@@ -38,7 +38,7 @@ export const eddsa =
 export const unsigned: Signature = () => Buffer.alloc(0);
 
 export const HS256 = { alg: 'HS256' };
-export const withSecret = hmac('sha256', SECRET);
+const withSecret = hmac('sha256', SECRET);
 
 /** A part of a token; a string and bytes are encoded unchanged. */
 export const encoded = (value: unknown): string =>

@@ -40,16 +40,12 @@ export const HOSTILE_CHANGES: Readonly<Record<string, string | Change>> = {
   'an id that is not positive': 'UPDATE cookies SET id = -7 WHERE id = 3',
   'a sequence at its end': 'UPDATE sqlite_sequence SET seq = 9223372036854775807',
   'a sequence that leaves too few ids': `UPDATE sqlite_sequence SET seq = ${Number.MAX_SAFE_INTEGER - 9999}`,
-  'a sequence behind the records': 'UPDATE sqlite_sequence SET seq = 1',
   'a record with a revision above that of the resource': 'UPDATE storage SET revision = 1',
   'a revision of the resource at its end': 'UPDATE storage SET revision = 9223372036854775806',
-  'a counter that is wrong': 'UPDATE storage SET used = 120',
   'a number of replaced records that is made up': 'UPDATE storage SET replaced = -5',
   'a revocation with numbers of 64 bits': `
     INSERT INTO revoked_tokens (claim, value, issuer, revoked, expires)
     VALUES ('sub', 'nobody', '', 9223372036854775807, 9223372036854775807)`,
-  'a migration forgotten': 'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations)',
-  'a migration of tomorrow': "INSERT INTO migrations (timestamp, name) VALUES (1, 'Tomorrow1')",
 };
 
 function unchecked(sql: string): string {

@@ -78,12 +78,6 @@ describeInBrowser('the docs page', () => {
     expect(await operation.locator('.live-responses-table .response-col_status').last().innerText()).toMatch(/^401/);
   });
 
-  it('works under /docs/, too', async () => {
-    await page.goto(`${service.url}/docs/`);
-    await page.locator('.opblock').first().waitFor();
-    expectNothingFromElsewhere();
-  });
-
   async function authorize(bearer: string): Promise<void> {
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.locator('.dialog-ux');
