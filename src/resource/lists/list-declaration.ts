@@ -109,8 +109,8 @@ export function afterOf({ sortBy }: Selection, last: SortPosition): Id {
   return sortBy === undefined ? last.id : cursorOf(sortBy, last);
 }
 
-export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
-  return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
+export function isFiltered({ sortBy: _sortBy, order: _order, after: _after, ...conditions }: Selection): boolean {
+  return Object.values(conditions).some((condition) => Object.keys(condition).length > 0);
 }
 
 /** @throws {Error} at the start, for a filter, range or sort whose property is missing, unindexed or of another type */

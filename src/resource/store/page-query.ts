@@ -24,10 +24,10 @@ export class PageQuery {
     private readonly selection: Selection,
   ) {
     const { table, sortBy, isById } = this;
-    const { filters, ranges: { [sortBy]: range = {}, ...ranges } = {} } = selection;
+    const { ranges: { [sortBy]: range = {}, ...ranges } = {}, ...others } = selection;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
     this.range = isById ? [...scope.indexed, ...rangeOfSort] : rangeOfSort;
-    this.filters = [...(isById ? scope.others : scope.conditions), ...conditionsOf(table, { filters, ranges })];
+    this.filters = [...(isById ? scope.others : scope.conditions), ...conditionsOf(table, { ...others, ranges })];
   }
 
   get isFiltered(): boolean {
