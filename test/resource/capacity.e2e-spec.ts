@@ -6,7 +6,11 @@ const CAPACITY = 25;
 
 describe('the capacity, with two processes on one database', () => {
   // All writes wait for one row, also on a loaded machine.
-  const environment = { COOKIES_CAPACITY: String(CAPACITY), DATABASE_BUSY_TIMEOUT: '60000' };
+  const environment = {
+    COOKIES_CAPACITY: String(CAPACITY),
+    DATABASE_BUSY_TIMEOUT: '60000',
+    DATABASE_STATEMENT_TIMEOUT: '60000',
+  };
   let other: ServiceProcess;
   afterAll(() => other.end());
   const { service: here, client } = sharedService(environment);
