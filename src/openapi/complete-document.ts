@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { type Access, ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
 import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
+import { declaresOnly } from '../http/validation/property-decorators.js';
 import { CLOSED } from './closed.decorator.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -70,7 +71,7 @@ function enumReference(node: Node, schemas: Schemas): Node | undefined {
 
 /**
  * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with
- * `ApiClosed`. Other schemas stay open, so that a later version can add properties.
+ * `ApiClosed`. Other schemas stay open: for properties of a later version, or those without `@ApiProperty()`.
  */
 function closeSchemas(operations: readonly [string, Operation][], schemas: Schemas): void {
   const bodies = operations.flatMap(([, { requestBody }]) =>
@@ -78,7 +79,9 @@ function closeSchemas(operations: readonly [string, Operation][], schemas: Schem
   );
   for (const [name, schema] of Object.entries(schemas)) {
     const isClosed = CLOSED in schema || bodies.includes(`#/components/schemas/${name}`);
-    if (isClosed && 'type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
+    if (isClosed && 'type' in schema && schema.type === 'object' && declaresOnly(name, schema.properties ?? {})) {
+      schema.additionalProperties ??= false;
+    }
     delete (schema as Node)[CLOSED];
   }
 }

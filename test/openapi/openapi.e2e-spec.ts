@@ -1,6 +1,10 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { IsInt, IsString } from 'class-validator';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
 import { withoutRequestId } from '../support/expect-error.js';
@@ -26,6 +30,27 @@ const WRITES_OF_A_RECORD = ON_A_RECORD.filter(([method]) => method !== 'get');
 
 const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
 const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
+
+class LetterDto {
+  @ApiProperty()
+  @IsString()
+  text!: string;
+
+  @IsInt()
+  stamps!: number;
+}
+
+@Controller('letters')
+class LettersController {
+  @Post()
+  @Scopes('cookies:write')
+  create(@Body() letter: LetterDto) {
+    return letter;
+  }
+}
+
+@Module({ controllers: [LettersController] })
+class LettersModule {}
 
 interface Seen {
   readonly operation: Operation;
@@ -198,6 +223,18 @@ describe('the OpenAPI document', () => {
       expect([name, schemas[name].type, schemas[name].additionalProperties]).toEqual([name, 'object', undefined]);
     }
     expect(JSON.stringify(document)).not.toContain('x-closed');
+  });
+
+  it('leaves the schema of a body open if a property has a validator, and no @ApiProperty()', async () => {
+    await using service = await startService({}, [LettersModule]);
+    const { json } = await OpenApiDocument.of(service);
+    expect(json.components.schemas.LetterDto.additionalProperties).toBeUndefined();
+    const body = { text: 'Rain', stamps: 1 };
+    expect((await Client.of(service).request('POST', '/letters', { body })).status).toBe(201);
+  });
+
+  it('makes describeResource name a route that a resource does not have', () => {
+    expect(() => described.bodySchema('patch', '/cookies')).toThrow('no PATCH /cookies with a JSON body');
   });
 
   it('gives a detail of an error one schema, in which only the message is required', () => {

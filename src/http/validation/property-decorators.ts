@@ -73,6 +73,13 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
+/** Tells whether the validated DTO classes of this name have no other properties than these. */
+export function declaresOnly(name: string, properties: object): boolean {
+  return [...known].every(
+    ([dto, { declared }]) => dto.name !== name || [...declared].every((each) => each in properties),
+  );
+}
+
 /** The validators in the order of declaration, inherited ones first; class-validator puts inherited ones last. */
 function validatorsOf(dto: Type) {
   const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
