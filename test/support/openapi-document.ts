@@ -40,7 +40,10 @@ export class OpenApiDocument {
 
   /** The schema of an operation's body. */
   bodySchema(method: string, path: string): any {
-    return this.operation(method, path).requestBody.content['application/json'].schema;
+    const schema = this.operation(method, path)?.requestBody?.content['application/json']?.schema;
+    if (schema !== undefined) return schema;
+    const missing = `${method.toUpperCase()} ${path} with a JSON body`;
+    throw new Error(`The document has no ${missing}; describeResource needs the routes that npm run generate writes`);
   }
 
   isValid(schema: object, value: unknown): boolean {
