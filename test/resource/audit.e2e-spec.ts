@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { openApiDocument } from '../../src/openapi/document.js';
@@ -26,6 +26,27 @@ class RenamingTwice2000000000000 implements MigrationInterface {
     await runner.renameColumn('deeds', 'title', 'name');
     await runner.renameColumn('deeds', 'name', 'title');
     await runner.query(`INSERT INTO deeds (title) VALUES ('of a migration')`);
+  }
+
+  async down(): Promise<void> {}
+}
+
+/** Leaves the table without a column of the entity, as a revert does. */
+class RenamingAway2000000001000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+    await runner.renameColumn('deeds', 'title', 'former');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class RenamingBack2000000002000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // On SQLite, the rename of a rebuilt table reads all triggers.
+    await runner.addColumn('riders', new TableColumn({ name: 'speed', type: 'integer', isNullable: true }));
+    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+    await runner.renameColumn('deeds', 'former', 'title');
   }
 
   async down(): Promise<void> {}
@@ -484,6 +505,18 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expect(after).toMatchObject({ used: before.used + 2, revision: migrated.revision + 1 });
     expect(after).not.toMatchObject({ epoch: before.epoch });
     expect(await count()).toBe(lines + 1);
+  });
+
+  it('lets rows and other tables change when the table lacks a column of the entity, as after a revert', async () => {
+    const lines = await count();
+    Object.assign(source, { migrations: [...source.migrations, new RenamingAway2000000001000()] });
+    await migrate(source);
+    await source.query(`INSERT INTO deeds (former) VALUES ('reverted')`);
+    expect(await count()).toBe(lines + 1);
+    Object.assign(source, { migrations: [...source.migrations, new RenamingBack2000000002000()] });
+    await migrate(source);
+    await source.query(`INSERT INTO deeds (title) VALUES ('back')`);
+    expect(await count()).toBe(lines + 2);
   });
 });
 

@@ -13,7 +13,7 @@ export async function hasAuditTriggers(
   table: string,
   audited: boolean,
 ): Promise<boolean> {
-  if (audited) return areMade(runner, dataSource, table, triggersOf(dataSource, table));
+  if (audited) return areMade(runner, dataSource, table, await triggersOf(runner, dataSource, table));
   const existing = await enabledTriggers(runner, dataSource, [table]);
   return !existing.some(({ name }) => auditTriggerNames(table).includes(name));
 }
@@ -21,7 +21,7 @@ export async function hasAuditTriggers(
 /** Makes the triggers that write the lines of a table, and the row of its chain. */
 export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
   await dropAuditTriggers(runner, dataSource, table);
-  for (const sql of triggersOf(dataSource, table)) await runner.query(sql, []);
+  for (const sql of await triggersOf(runner, dataSource, table)) await runner.query(sql, []);
   await runner.query(
     `INSERT INTO audit_chains (resource, sequence, sealed, hash) VALUES ('${table}', 0, 0, '') ON CONFLICT DO NOTHING`,
     [],
@@ -50,19 +50,28 @@ export const auditTriggerNames = (table: string): string[] => EVENTS.map((event)
 
 const functionName = (table: string): string => `"${table}_audit"`;
 
-function triggersOf(dataSource: DataSource, table: string): string[] {
-  const metadata = dataSource.getMetadata(table);
-  return dataSource.options.type === 'postgres'
-    ? postgresTriggers(dataSource, metadata)
-    : sqliteTriggers(dataSource, metadata);
+type RowJson = (row: string) => string;
+
+/** The triggers name only columns that the table has: before a migration, or after a revert, the entity has others. */
+async function triggersOf(runner: Runner, dataSource: DataSource, table: string): Promise<string[]> {
+  const isPostgres = dataSource.options.type === 'postgres';
+  const rows = await runner.query<{ name: string }[]>(
+    isPostgres
+      ? `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND NOT attisdropped`
+      : `SELECT name FROM pragma_table_info('${table}')`,
+    [],
+  );
+  const names = new Set(rows.map(({ name }) => name));
+  const json: RowJson = (row) => rowJson(dataSource, dataSource.getMetadata(table), row, names);
+  return isPostgres ? postgresTriggers(table, json) : sqliteTriggers(table, json);
 }
 
 /**
  * The SQL expression of a row as JSON, as a GET returns the record. If that is NULL, because a value cannot be returned
  * by a GET, it is the JSON of the stored values.
  */
-function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string): string {
-  const columns = recordColumns(dataSource, metadata, row);
+function rowJson(dataSource: DataSource, entity: EntityMetadata, row: string, names: ReadonlySet<string>): string {
+  const columns = recordColumns(dataSource, entity, row).filter(({ metadata }) => names.has(metadata.databaseName));
   const json = `substr(${elementJson(columns.map((column) => [column.property, column.json]))}, 2)`;
   const stored =
     dataSource.options.type === 'postgres'
@@ -72,9 +81,8 @@ function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string):
 }
 
 /** The lines of a SQLite trigger have no hash: SQLite has no hash function. */
-function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): string[] {
-  const table = metadata.tableName;
-  const [before, after] = ['OLD', 'NEW'].map((row) => rowJson(dataSource, metadata, row)) as [string, string];
+function sqliteTriggers(table: string, json: RowJson): string[] {
+  const [before, after] = ['OLD', 'NEW'].map(json) as [string, string];
   const line = (operation: string, id: string, values: readonly [string, string], key: string, condition: string) => `
   INSERT INTO audit (${CONTENT_COLUMNS.join(', ')})
   SELECT '${table}', (SELECT sequence + 1 FROM audit_chains WHERE resource = '${table}'), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'),
@@ -98,10 +106,8 @@ function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): strin
  * The triggers call one function after each statement. It locks the `storage` row, then the chain, in the order of the
  * service and of the count triggers. It has the rights of its owner, so other roles need no rights on the trail.
  */
-function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): string[] {
-  const table = metadata.tableName;
-  const before = rowJson(dataSource, metadata, 'old_row');
-  const after = rowJson(dataSource, metadata, 'new_row');
+function postgresTriggers(table: string, json: RowJson): string[] {
+  const [before, after] = ['old_row', 'new_row'].map(json) as [string, string];
   const changes = (operation: string, id: string, key: string, values: readonly [string, string], from: string) => `
     OPEN changes FOR SELECT ${operation} AS operation, ${id}::text AS record, actor.value AS actor, ${values[0]} AS before, ${values[1]} AS after
     FROM ${from} LEFT JOIN json_each(actors) AS actor ON actor.key = ${key} ORDER BY ${id};`;
