@@ -99,6 +99,12 @@ describe('the platform', () => {
     expect(platform.length).toBeGreaterThan(150);
     expect(platform.flatMap((file) => naming(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
+
+  it('is reported when it names cookies', () => {
+    expect(naming('cli/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
+    expect(naming('app.module.ts', "import { CookiesModule } from './cookies/cookies.module.js';")).toEqual([]);
+    expect(naming('app.module.ts', 'const cookies = 1;')).toHaveLength(1);
+  });
 });
 
 const HTTP = 'src/http/body/raw-body.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from '@swc/core';
-import { Locator, readMutants } from './mutants/program/mutant.js';
+import { Locator, parseMutants, readMutants } from './mutants/program/mutant.js';
 import { SmallVolume, unmountBelow } from './support/faults/small-volume.js';
 import { temporaryFolder } from './support/service.js';
 
@@ -27,6 +27,16 @@ describe('the mutants', () => {
     const names = mutants.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     expect(names.length).toBeLessThanOrEqual(150);
+  });
+
+  it.each([
+    ['a text that is not in src', 'specs config\n\nx: y\n- no such text', 'its text occurs 0 times'],
+    ['a text that is in many files', 'specs config\n\nx: y\n- import', /its text occurs \d{2,} times/],
+    ['no text', 'specs config\n\nx: y', 'it changes nothing'],
+    ['a spec that does not exist', 'specs none\n\nx: y\n- SHORTEST = 32\n+ 1', '0 specs are named none'],
+  ])('with %s is reported', (_circumstance, text, message) => {
+    const [mutant] = parseMutants('test', text);
+    expect(() => locator.locate(mutant!)).toThrow(message);
   });
 });
 

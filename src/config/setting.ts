@@ -42,9 +42,6 @@ export function withMessage<T>(message: string | ((reason: string) => string), r
   }
 }
 
-/** In messages about the characters before and after a value, which `docker run --env-file` keeps. */
-const AROUND = 'around it';
-
 /**
  * The value of a setting, or of its default.
  * @param read gets its text
@@ -55,12 +52,18 @@ export function parseSetting(setting: Setting, read: () => string | undefined): 
   const message = (reason: string): string => `${name} ${reason}. Example: ${name}=${example}`;
   return withMessage(message, () => {
     const text = read() ?? value;
-    const withHint = (reason: string): string =>
-      /^["'\s]|["'\s]$/.test(text!) && !reason.includes(AROUND)
-        ? `${reason}; it has white space or quotes ${AROUND}`
-        : reason;
-    return text === undefined ? undefined : withMessage(withHint, () => parse(text));
+    if (text === undefined) return undefined;
+    return withMessage(
+      (reason) => withHint(reason, text),
+      () => parse(text),
+    );
   });
+}
+
+/** Names white space and quotes around a wrong value, which `docker run --env-file` keeps and readers overlook. */
+function withHint(reason: string, text: string): string {
+  const isOverlooked = /^["'\s]|["'\s]$/.test(text) && !reason.includes('around it');
+  return isOverlooked ? `${reason}; it has white space or quotes around it` : reason;
 }
 
 interface SettingsTree {

@@ -67,7 +67,7 @@ describe('writes that wait together', () => {
     expect(commits).toBeLessThan(20);
   });
 
-  it('are undone completely by a rollback, also before a savepoint of their own', async () => {
+  it('are undone completely by a rollback, also those before a savepoint', async () => {
     const rejected = dataSource.transaction(async (manager) => {
       await manager.query("INSERT INTO notes VALUES ('before')");
       await manager.query('SAVEPOINT job');

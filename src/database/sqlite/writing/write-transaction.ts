@@ -11,7 +11,7 @@ import { isFull, translated } from '../sqlite-errors.js';
 const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
-/** No caller gives its savepoint this name. SQLite would roll back to that one, and keep what was written before. */
+/** A name that callers do not use: SQLite rolls back to the last savepoint of a name, not to the first. */
 const SAVEPOINT = 'group_commit_job';
 
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
