@@ -1,4 +1,13 @@
-import { type DynamicModule, Global, Inject, Logger, Module, type OnModuleInit, type Type } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type EntitySubscriberInterface, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
@@ -44,7 +53,7 @@ export interface ResourceFeature extends Pick<Resource, 'name' | 'rule' | 'audit
   providers: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
   exports: [ResourceLists, Leases],
 })
-export class ResourceModule implements OnModuleInit {
+export class ResourceModule implements OnModuleInit, OnApplicationBootstrap {
   constructor(
     private readonly resources: ReportedResources,
     private readonly live: LiveConfig,
@@ -54,13 +63,17 @@ export class ResourceModule implements OnModuleInit {
     dataSource.subscribers.push(uuidSubscriber);
   }
 
-  /** Prepares the `storage` rows, also when a capacity changes, and deletes expired keys from now on. */
+  /** Prepares the `storage` rows, also when a capacity changes. */
   async onModuleInit(): Promise<void> {
     for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
     // The counters already have the new capacities: their listeners were added earlier.
     await this.live.onChange(async () => {
       for (const resource of this.resources.all) await storeCapacity(this.dataSource, resource);
     });
+  }
+
+  /** Deletes expired idempotency keys from now on, unless `onModuleInit` of a module has failed. */
+  onApplicationBootstrap(): void {
     this.leases.everyMinute(
       (signal) => deleteExpiredKeys(this.dataSource, signal),
       (error) => new Logger('IdempotencyKeys').warn(`Expired idempotency keys stay for a minute: ${reasonOf(error)}`),

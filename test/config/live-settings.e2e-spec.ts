@@ -231,18 +231,20 @@ describe('cli set, with two services on one database', () => {
   });
 });
 
-it('a start that fails reads no settings afterwards', async () => {
+it('a start that fails reads no settings afterwards, and never deletes expired keys', async () => {
   @Module({})
   class FailingModule implements OnModuleInit {
     onModuleInit(): void {
       throw new Error('This module cannot start');
     }
   }
-  await expect(startService({ LOG_LEVEL: 'silent' }, [FailingModule])).rejects.toThrow('This module cannot start');
-  const read: string[] = [];
-  const onStatement = (message: unknown) => void read.push((message as StatementEvent).sql);
+  const sent: string[] = [];
+  const onStatement = (message: unknown) => void sent.push((message as StatementEvent).sql);
   statements.subscribe(onStatement);
+  await expect(startService({ LOG_LEVEL: 'silent' }, [FailingModule])).rejects.toThrow('This module cannot start');
+  const atFailure = sent.length;
   await sleep(REACH / 2);
   statements.unsubscribe(onStatement);
-  expect(read).toEqual([]);
+  expect(sent.slice(atFailure)).toEqual([]);
+  expect(sent.filter((sql) => sql.includes('idempotency_keys WHERE expires'))).toEqual([]);
 });
