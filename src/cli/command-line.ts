@@ -1,11 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
-import {
-  DatabaseStartError,
-  DatabaseUnavailableError,
-  DiskFullError,
-  OutcomeUnknownError,
-} from '../database/errors.js';
+import { DatabaseError } from '../database/errors.js';
 import { StorageFullError } from '../resource/usage/usage-counter.js';
 import { Failure, UsageError } from './command-errors.js';
 import { program } from './program.js';
@@ -21,16 +16,7 @@ class Interrupted extends Error {
 }
 
 /** Errors that are printed without a stack. */
-const EXPLAINED = [
-  Failure,
-  Interrupted,
-  ConfigError,
-  DatabaseStartError,
-  DatabaseUnavailableError,
-  DiskFullError,
-  OutcomeUnknownError,
-  StorageFullError,
-] as const;
+const EXPLAINED = [Failure, Interrupted, ConfigError, DatabaseError, StorageFullError] as const;
 
 /**
  * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`, the second one ends the process. The first one

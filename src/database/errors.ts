@@ -4,15 +4,19 @@
  */
 export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 
+/** Base class of the errors that concern the whole database, and not one statement. */
+export abstract class DatabaseError extends Error {
+  override readonly name = this.constructor.name;
+}
+
 /** Nothing was stored, so the client may try again. The response is 503 with `Retry-After`. */
-export class DatabaseUnavailableError extends Error {
+export class DatabaseUnavailableError extends DatabaseError {
   constructor(
     message: string,
     cause?: unknown,
     readonly kind: UnavailableKind = 'busy',
   ) {
     super(message, { cause });
-    this.name = 'DatabaseUnavailableError';
   }
 }
 
@@ -20,7 +24,6 @@ export class DatabaseUnavailableError extends Error {
 export class ConnectionLostError extends DatabaseUnavailableError {
   constructor(cause: unknown) {
     super('The connection to the database failed', cause, 'unreachable');
-    this.name = 'ConnectionLostError';
   }
 }
 
@@ -28,7 +31,7 @@ export class ConnectionLostError extends DatabaseUnavailableError {
  * A change may be stored or not, because the response to its COMMIT was lost, for example. It is no
  * `DatabaseUnavailableError`: a blind repetition could make the change twice. The response is 503.
  */
-export class OutcomeUnknownError extends Error {
+export class OutcomeUnknownError extends DatabaseError {
   /** @param isRepeatable whether the request has an `Idempotency-Key`; then the response has `Retry-After` */
   constructor(
     message: string,
@@ -36,15 +39,13 @@ export class OutcomeUnknownError extends Error {
     readonly isRepeatable = false,
   ) {
     super(message, { cause });
-    this.name = 'OutcomeUnknownError';
   }
 }
 
 /** The volume of the database is full. Nothing of the transaction was stored. The response is 507. */
-export class DiskFullError extends Error {
+export class DiskFullError extends DatabaseError {
   constructor(cause: unknown) {
     super('The volume of the database is full', { cause });
-    this.name = 'DiskFullError';
   }
 }
 
@@ -68,6 +69,4 @@ export function rootCause(error: unknown): Error & { readonly code?: unknown } {
 }
 
 /** The database cannot be used. The message tells the operator the file or server, the reason and the remedy. */
-export class DatabaseStartError extends Error {
-  override readonly name = 'DatabaseStartError';
-}
+export class DatabaseStartError extends DatabaseError {}

@@ -1,10 +1,10 @@
 import { ConfigError } from '../config/config.js';
-import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
+import { DatabaseError } from '../database/errors.js';
 import { fileProblem } from '../database/sqlite/file/file-problem.js';
 import { RouteError } from '../http/validation/route-check.js';
 
 /** Errors whose message is enough for an operator, without a stack. */
-const EXPLAINED = [ConfigError, DatabaseStartError, DatabaseUnavailableError, DiskFullError, RouteError];
+const EXPLAINED = [ConfigError, DatabaseError, RouteError];
 
 /** The text to print for an error that stops the start: a message for the operator, or the error with its stack. */
 export function explainStartError(error: unknown): unknown {

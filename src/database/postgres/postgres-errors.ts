@@ -2,6 +2,7 @@ import { QueryFailedError, TypeORMError } from 'typeorm';
 import { type EngineError, engineErrors } from '../database-events.js';
 import {
   ConnectionLostError,
+  DatabaseError,
   DatabaseStartError,
   DatabaseUnavailableError,
   DiskFullError,
@@ -96,7 +97,7 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, UnsafeIntegerError];
+const OWN_ERRORS = [TypeORMError, DatabaseError, UnsafeIntegerError];
 
 /** The service's error for a full, busy or stopped database, or TypeORM's for an error of the statement. */
 export function explained(error: unknown, sql: string, parameters: unknown[]): Error {

@@ -3,10 +3,10 @@ import { QueryFailedError, TypeORMError } from 'typeorm';
 import { fileProblem, isQuotaUsedUp, ownersOf, probeVolume, volumeProblem } from './file/file-problem.js';
 import type { EngineError } from '../database-events.js';
 import {
+  DatabaseError,
   DatabaseStartError,
   DatabaseUnavailableError,
   DiskFullError,
-  OutcomeUnknownError,
   UnsafeIntegerError,
 } from '../errors.js';
 
@@ -45,7 +45,7 @@ export function translated(error: unknown): Error {
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? kind : 'damaged');
 }
 
-const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError, UnsafeIntegerError];
+const OWN_ERRORS = [TypeORMError, DatabaseError, UnsafeIntegerError];
 
 /** Converts an error to one that TypeORM code expects. */
 export function explained(error: unknown, sql: string, parameters: unknown[]): Error {

@@ -1,12 +1,7 @@
 import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import {
-  DatabaseUnavailableError,
-  DiskFullError,
-  OutcomeUnknownError,
-  UnsafeIntegerError,
-} from '../../database/errors.js';
+import { DatabaseError, UnsafeIntegerError } from '../../database/errors.js';
 import { committed, openSnapshot, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import { ApiError } from '../../http/errors/api-error.js';
 import { currentActor } from '../audit/actor.js';
@@ -196,10 +191,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       });
     } catch (error) {
       // Also an error in the code of a rule may be that of one record.
-      const isOfAll = [DatabaseUnavailableError, DiskFullError, OutcomeUnknownError].some(
-        (type) => error instanceof type,
-      );
-      if (batch.length === 1 || isOfAll) return batch.map(() => error as Error);
+      if (batch.length === 1 || error instanceof DatabaseError) return batch.map(() => error as Error);
       return this.createEach(batch);
     }
   }
