@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { CLI } from '../config/program-names.js';
-import { parseSetting } from '../config/setting.js';
+import { parseSetting, problemOf } from '../config/setting.js';
 import {
   describeStored,
   inForce,
@@ -58,14 +58,7 @@ function parsed(assignment: string): readonly [name: string, value: string] {
 
 /** @throws {UsageError} with the messages of all values that fail the check */
 function checkAll<T>(values: readonly T[], check: (value: T) => unknown): void {
-  const problems = values.flatMap((value) => {
-    try {
-      check(value);
-      return [];
-    } catch (error) {
-      return [(error as Error).message];
-    }
-  });
+  const problems = values.flatMap((value) => problemOf(() => check(value)) ?? []);
   if (problems.length > 0) throw new UsageError([...problems, 'Nothing was changed.'].join('\n'));
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { brokenRules, type PlatformValues } from './rules.js';
-import { parseSetting, withMessage, type Setting, settingsIn, valuesIn } from './setting.js';
+import { parseSetting, problemOf, type Setting, settingsIn, valuesIn, withMessage } from './setting.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -89,18 +89,14 @@ export class ConfigError extends Error {
  * @throws {Error} for two settings of one name
  */
 export function loadConfig(environment: Environment, ofFeatures: readonly Setting[] = []): Config {
-  const errors: string[] = [];
   const settings = allSettings(ofFeatures);
   const isSet = (setting: Setting): boolean => variablesOf(setting).some((name) => environment[name]);
   const values = new Map<string, unknown>();
-  for (const setting of settings) {
-    try {
-      const value = parseSetting(setting, () => textOf(setting, environment));
-      values.set(setting.name, value);
-    } catch (error) {
-      errors.push((error as Error).message);
-    }
-  }
+  const read = (setting: Setting): void => {
+    const value = parseSetting(setting, () => textOf(setting, environment));
+    values.set(setting.name, value);
+  };
+  const errors = settings.flatMap((setting) => problemOf(() => read(setting)) ?? []);
   errors.push(...misspelledNames(environment, settings));
   errors.push(...brokenRules(valuesIn(PLATFORM_SETTINGS, values), isSet));
   if (errors.length > 0) throw new ConfigError(errors);

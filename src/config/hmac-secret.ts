@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto';
+import { problemOf } from './setting.js';
 
 /** Shortest secret in bytes (RFC 7518 section 3.2). Repetitions do not count. */
 const SHORTEST = 32;
@@ -42,12 +43,7 @@ function isKeyFile(value: string): boolean {
 }
 
 function isPublicKey(key: Buffer): boolean {
-  try {
-    createPublicKey({ key, format: 'der', type: 'spki' });
-    return true;
-  } catch {
-    return false;
-  }
+  return problemOf(() => createPublicKey({ key, format: 'der', type: 'spki' })) === undefined;
 }
 
 /** The length of the shortest part that the value repeats; its whole length without a repetition. */

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { compile } from '@fastify/proxy-addr';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
-import { type Parse, withMessage } from './setting.js';
+import { type Parse, problemOf, withMessage } from './setting.js';
 
 export function integer(min: number, max: number): Parse<number> {
   return (value) => {
@@ -100,12 +100,8 @@ export const trustedProxies: Parse<false | string[]> = (value) =>
 
 /** Tells whether Fastify accepts the text, which is no short form of an address: `1` would be 0.0.0.1. */
 function isNetwork(text: string): boolean {
-  try {
-    compile(text);
-    return isIP(text.split('/', 1)[0]!) !== 0 || /^[a-z]+$/.test(text);
-  } catch {
-    return false;
-  }
+  const isAccepted = problemOf(() => compile(text)) === undefined;
+  return isAccepted && (isIP(text.split('/', 1)[0]!) !== 0 || /^[a-z]+$/.test(text));
 }
 
 /** RFC 7519 section 4.1. */

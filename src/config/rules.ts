@@ -1,5 +1,5 @@
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import type { Setting, ValuesOf } from './setting.js';
+import { problemOf, type Setting, type ValuesOf } from './setting.js';
 import { readTlsFiles } from './tls-files.js';
 import { providerUrl } from './token-issuer.js';
 
@@ -26,11 +26,8 @@ export function* brokenRules(
 
   if (isSet(certFile) !== isSet(keyFile)) yield 'TLS_CERT_FILE and TLS_KEY_FILE must be set together';
   if (tls.certFile !== undefined && tls.keyFile !== undefined) {
-    try {
-      readTlsFiles(tls.certFile, tls.keyFile);
-    } catch (error) {
-      yield `TLS_KEY_FILE is wrong: ${(error as Error).message}`;
-    }
+    const problem = problemOf(() => readTlsFiles(tls.certFile!, tls.keyFile!));
+    if (problem !== undefined) yield `TLS_KEY_FILE is wrong: ${problem}`;
   }
 
   const [key, second] = KEYS.filter(isSet);
@@ -45,12 +42,9 @@ export function* brokenRules(
   for (const needed of [issuer, audience].filter((setting) => source !== undefined && !isSet(setting))) {
     yield `${needed.name} must be set with ${source!.name}. Example: ${needed.name}=${needed.example}`;
   }
-  if (isDiscovered) {
-    try {
-      providerUrl(jwt.issuer!);
-    } catch (error) {
-      yield `JWT_ISSUER ${(error as Error).message}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`;
-    }
+  const problem = isDiscovered ? problemOf(() => providerUrl(jwt.issuer!)) : undefined;
+  if (problem !== undefined) {
+    yield `JWT_ISSUER ${problem}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`;
   }
 
   if (environment === 'production' && ![...KEYS, issuer, issuers].some(isSet)) {

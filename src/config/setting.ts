@@ -42,6 +42,16 @@ export function withMessage<T>(message: string | ((reason: string) => string), r
   }
 }
 
+/** The message of the error that a function throws; `undefined` if it throws none. */
+export function problemOf(run: () => unknown): string | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /**
  * The value of a setting, or of its default.
  * @param read gets its text

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
-import { parseSetting } from '../../config/setting.js';
+import { parseSetting, problemOf } from '../../config/setting.js';
 import { committed, transaction } from '../engine.js';
 import { type PolledRow, type PolledTables, readTable } from './polled-tables.js';
 
@@ -113,18 +113,12 @@ export function storedSettings(dataSource: DataSource): Promise<StoredSetting[]>
 export function inForce(config: Config, rows: readonly StoredSetting[]) {
   let current = config;
   const stored: StoredSetting[] = [];
-  const problems: string[] = [];
-  for (const row of rows) {
-    try {
-      const setting = config.liveSetting(row.name);
-      current = current.with(
-        setting,
-        parseSetting(setting, () => row.value),
-      );
-      stored.push(row);
-    } catch (error) {
-      problems.push((error as Error).message);
-    }
-  }
+  const apply = (row: StoredSetting): void => {
+    const setting = config.liveSetting(row.name);
+    const value = parseSetting(setting, () => row.value);
+    current = current.with(setting, value);
+    stored.push(row);
+  };
+  const problems = rows.flatMap((row) => problemOf(() => apply(row)) ?? []);
   return { config: current, stored, problems };
 }
