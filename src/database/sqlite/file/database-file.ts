@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { type EngineError, engineErrors } from '../../database-events.js';
 import { DatabaseUnavailableError } from '../../errors.js';
@@ -54,11 +43,11 @@ export class DatabaseFile {
 
   /** Create it after the writing connection was opened, because the WAL exists by then. */
   constructor(path: string) {
-    this.path = realpathSync(path);
+    this.path = fs.realpathSync(path);
     this.database = heldWithOthers(path);
     this.walIndex = heldWithOthers(`${this.path}-shm`);
     const wal = `${this.path}-wal`;
-    this.wal = held(wal, openSync(wal, 'r+'));
+    this.wal = held(wal, fs.openSync(wal, 'r+'));
   }
 
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
@@ -82,7 +71,7 @@ export class DatabaseFile {
   sizeOfWal(): number {
     const now = performance.now();
     if (now >= this.walSizeUntil) {
-      this.walSize = fstatSync(this.wal.descriptor).size;
+      this.walSize = fs.fstatSync(this.wal.descriptor).size;
       this.walSizeUntil = now + SIZE_AGE;
     }
     return this.walSize;
@@ -96,23 +85,23 @@ export class DatabaseFile {
   /** Call it after the connections of the data source have been closed. */
   close(): void {
     this.setWalAside();
-    closeSync(this.wal.descriptor);
+    fs.closeSync(this.wal.descriptor);
     for (const { inode, descriptor } of [this.walIndex, this.database]) {
       if (--sharedDescriptors.get(inode)!.users > 0) continue;
       sharedDescriptors.delete(inode);
-      closeSync(descriptor);
+      fs.closeSync(descriptor);
     }
   }
 
   /** Renames the WAL if another file has replaced the database: the next start would write the WAL into that file. */
   private setWalAside(): void {
-    const inode = inodeOf(statSync(this.path, { throwIfNoEntry: false }));
+    const inode = inodeOf(fs.statSync(this.path, { throwIfNoEntry: false }));
     if (inode === undefined || inode === this.database.inode || !isWhereItWas(this.wal)) return;
     const aside = `${this.wal.path}-of-replaced-file-${Date.now()}`;
     try {
-      renameSync(this.wal.path, aside);
+      fs.renameSync(this.wal.path, aside);
       // SQLite makes the index from the WAL.
-      rmSync(this.walIndex.path, { force: true });
+      fs.rmSync(this.walIndex.path, { force: true });
       logger.error(`Another file has replaced ${this.path}. The last changes of the old file are in ${aside}`);
     } catch (error) {
       logger.error(`Rename ${this.wal.path} before the next start: ${(error as Error).message}`);
@@ -139,7 +128,7 @@ export class DatabaseFile {
 /** Reports a volume that fails as SQLite does. @throws an error with a code of SQLite */
 function read(descriptor: number, into: NodeJS.ArrayBufferView, position: number): number {
   try {
-    return readSync(descriptor, into, { position });
+    return fs.readSync(descriptor, into, { position });
   } catch (error) {
     engineErrors.publish('io' satisfies EngineError);
     throw Object.assign(new Error('disk I/O error', { cause: error }), { code: 'SQLITE_IOERR_READ' });
@@ -147,15 +136,15 @@ function read(descriptor: number, into: NodeJS.ArrayBufferView, position: number
 }
 
 function heldWithOthers(path: string): HeldFile {
-  const inode = inodeOf(statSync(path))!;
-  const shared = sharedDescriptors.get(inode) ?? { descriptor: openSync(path, 'r+'), users: 0 };
+  const inode = inodeOf(fs.statSync(path))!;
+  const shared = sharedDescriptors.get(inode) ?? { descriptor: fs.openSync(path, 'r+'), users: 0 };
   shared.users++;
   sharedDescriptors.set(inode, shared);
   return held(path, shared.descriptor);
 }
 
 function held(path: string, descriptor: number): HeldFile {
-  return { path, descriptor, inode: inodeOf(fstatSync(descriptor))!, target: targetOf(descriptor) };
+  return { path, descriptor, inode: inodeOf(fs.fstatSync(descriptor))!, target: targetOf(descriptor) };
 }
 
 /**
@@ -164,17 +153,17 @@ function held(path: string, descriptor: number): HeldFile {
  */
 function isWhereItWas({ path, descriptor, inode, target }: HeldFile): boolean {
   if (target !== undefined && targetOf(descriptor) === target) return true;
-  return inodeOf(statSync(path, { throwIfNoEntry: false })) === inode;
+  return inodeOf(fs.statSync(path, { throwIfNoEntry: false })) === inode;
 }
 
 function targetOf(descriptor: number): string | undefined {
   try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`);
+    return fs.readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
     return undefined;
   }
 }
 
-function inodeOf(stat: Stats | undefined): string | undefined {
+function inodeOf(stat: fs.Stats | undefined): string | undefined {
   return stat && `${stat.dev}:${stat.ino}`;
 }

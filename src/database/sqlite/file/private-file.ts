@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fchownSync,
-  lchownSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** Modes of the files and folders that this service makes: only its user has access, whatever the umask. */
@@ -20,12 +10,12 @@ const PRIVATE_FOLDER = 0o700;
  * closing it would release all locks of this process on it (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 export function createPrivately(path: string): void {
-  if (existsSync(path)) return;
+  if (fs.existsSync(path)) return;
   try {
     // Without O_EXCL, so that a link whose target does not exist is followed, as SQLite does.
-    const descriptor = openSync(path, constants.O_CREAT | constants.O_RDWR, PRIVATE_FILE);
-    giveToFolderOwner(descriptor, realpathSync(path));
-    closeSync(descriptor);
+    const descriptor = fs.openSync(path, fs.constants.O_CREAT | fs.constants.O_RDWR, PRIVATE_FILE);
+    giveToFolderOwner(descriptor, fs.realpathSync(path));
+    fs.closeSync(descriptor);
   } catch {
     // SQLite reports the error when it opens the file.
   }
@@ -34,14 +24,14 @@ export function createPrivately(path: string): void {
 /** Makes a folder and its missing parents. They belong to the owner of the first existing folder above. */
 export function makePrivateFolder(path: string): void {
   const folder = resolve(path);
-  if (existsSync(folder)) return;
+  if (fs.existsSync(folder)) return;
   makePrivateFolder(dirname(folder));
   try {
     // With `recursive`, Node would try endlessly where no folder can be made, such as in /proc.
-    mkdirSync(folder, { mode: PRIVATE_FOLDER });
+    fs.mkdirSync(folder, { mode: PRIVATE_FOLDER });
   } catch (error) {
     // Another process may have made it meanwhile.
-    if (!existsSync(folder)) throw error;
+    if (!fs.existsSync(folder)) throw error;
   }
   giveToFolderOwner(folder, folder);
 }
@@ -52,10 +42,10 @@ export function makePrivateFolder(path: string): void {
  */
 export function giveToFolderOwner(file: number | string, path: string): void {
   if (process.geteuid?.() !== 0) return;
-  const { uid, gid } = statSync(dirname(path));
+  const { uid, gid } = fs.statSync(dirname(path));
   try {
-    if (typeof file === 'number') fchownSync(file, uid, gid);
-    else lchownSync(file, uid, gid);
+    if (typeof file === 'number') fs.fchownSync(file, uid, gid);
+    else fs.lchownSync(file, uid, gid);
   } catch {
     // The file system has no owners.
   }
