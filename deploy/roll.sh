@@ -5,12 +5,27 @@ set -eu
 cd "$(dirname "$0")/.."
 compose() { ${DOCKER:-docker} compose -f compose.cluster.yaml "$@"; }
 old=$(compose ps -q service)
+if [ -z "$old" ]; then
+  echo 'No replica runs. Start the cluster: docker compose -f compose.cluster.yaml up --wait' >&2
+  exit 1
+fi
 count=$(echo "$old" | wc -l)
+# A new replica that does not become healthy is removed; left there, it would make every later roll fail.
+remove_new() {
+  for replica in $(compose ps -aq service); do
+    case $before in *"$replica"*) continue ;; esac
+    ${DOCKER:-docker} logs --tail 20 "$replica" >&2
+    ${DOCKER:-docker} rm -f "$replica" > /dev/null
+  done
+  echo 'The roll stopped, because a replica is not healthy (see above).' >&2
+  exit 1
+}
 # Once: the migrations of the new image. They must suit the old replicas, which still run (docs/operating.md). A capacity that has
 # been forgotten, below what is stored, ends it here: the new replicas would reject every POST.
 compose run --rm --no-deps migrate cli migrate --check-capacity
 for replica in $old; do
-  compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service
+  before=$(compose ps -aq service)
+  compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service || remove_new
   # The balancer asks the name server every second and the new replica every half.
   sleep 3
   # Within stop_grace_period of the compose file, which its container has.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000 in .env): restarts every replica, one after the other,
 # then replaces every one (deploy/roll.sh), under load. Fails when one request failed or one acknowledged record is missing, or when
-# roll.sh replaces a replica although the capacity has been forgotten.
+# roll.sh leaves other replicas after a capacity below what is stored, or after a setting with which none is healthy.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DOCKER=${DOCKER:-docker}
@@ -28,16 +28,18 @@ restart_each() {
 }
 under_load 'restarted one after the other' restart_each
 under_load 'replaced one after the other' ./deploy/roll.sh
-# The load has stored more than one record.
-replicas=$(compose ps -q service | sort)
+# The load has stored more than one record. With the second setting a new replica starts and never becomes healthy.
+replicas=$(compose ps -aq service | sort)
 kept=$(mktemp)
 cp .env "$kept"
-echo COOKIES_CAPACITY=1 >> .env
 trap 'cp "$kept" .env' EXIT
-if ./deploy/roll.sh > /tmp/rolling.$$.log 2>&1; then
-  echo 'roll.sh went on with a capacity below what is stored'; exit 1
-fi
-grep -q COOKIES_CAPACITY /tmp/rolling.$$.log || { cat /tmp/rolling.$$.log; exit 1; }
-rm -f /tmp/rolling.$$.log
-[ "$(compose ps -q service | sort)" = "$replicas" ] || { echo 'roll.sh replaced a replica all the same'; exit 1; }
-echo 'rejected with a capacity below what is stored'
+for wrong in COOKIES_CAPACITY=1 MANAGEMENT_HOST=127.0.0.2; do
+  { cat "$kept"; echo $wrong; } > .env
+  if ./deploy/roll.sh > /tmp/rolling.$$.log 2>&1; then
+    echo "roll.sh went on with $wrong"; exit 1
+  fi
+  grep -qE 'COOKIES_CAPACITY|is not healthy' /tmp/rolling.$$.log || { cat /tmp/rolling.$$.log; exit 1; }
+  rm -f /tmp/rolling.$$.log
+  [ "$(compose ps -aq service | sort)" = "$replicas" ] || { echo "roll.sh with $wrong left other replicas"; exit 1; }
+  echo "rejected with $wrong"
+done
