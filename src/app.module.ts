@@ -22,8 +22,7 @@ export class AppModule {
       controllers: config.adminPage ? [AdminController] : [],
       imports: [
         DatabaseModule,
-        // Global guards run in this order: first the token check, so that a request without a token gets no other
-        // error, then the rate limit.
+        // Global guards run in this order: the token check is first, so that without a token there is no other error.
         AuthModule,
         RateLimitModule,
         HttpModule,

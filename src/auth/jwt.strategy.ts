@@ -10,10 +10,7 @@ import { tokenOf, TokenVerifier } from './token-verifier.js';
 /** The verifiers by server: passport has one registry of strategies for all applications of the process. */
 const verifiers = new WeakMap<Server, TokenVerifier>();
 
-/**
- * The strategy of `@UseGuards(AuthGuard('jwt'))` in any module: passport-jwt with jose as its verifier, because its own
- * jsonwebtoken lacks EdDSA and ignores `crit`.
- */
+/** The strategy of `AuthGuard('jwt')` in any module, with jose, because jsonwebtoken lacks EdDSA and ignores `crit`. */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
   constructor(

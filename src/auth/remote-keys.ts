@@ -22,10 +22,7 @@ const LARGEST_DOCUMENT = 256 * 1024;
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/**
- * The public keys of an identity provider, kept in memory. During an outage of the provider the known keys keep
- * working; tokens with other keys are 503, because they may be valid.
- */
+/** The public keys of an identity provider. In its outage, known keys keep working; tokens with other keys are 503. */
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
   private keySet?: KeySet;

@@ -111,10 +111,7 @@ export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] 
   return settings;
 }
 
-/**
- * Reads the environment of the process, and in development `.env`, whose variables have lower priority.
- * @param ofFeatures `SETTINGS` of `src/features.ts`
- */
+/** Reads the environment of the process, and in development `.env`, whose variables have lower priority. */
 export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, ofFeatures);
   let file: Environment = {};

@@ -29,10 +29,7 @@ export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>
   return { name, parse, ...options };
 }
 
-/**
- * Runs a function with another message for its error.
- * @param message the whole text, or a function that gets the text of the error
- */
+/** Runs a function with another message for its error: a text, or a function that gets the text of the error. */
 export function withMessage<T>(message: string | ((reason: string) => string), run: () => T): T {
   try {
     return run();

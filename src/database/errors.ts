@@ -1,7 +1,4 @@
-/**
- * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `unreachable` ends when the database
- * responds again, `damaged` needs a repair.
- */
+/** `busy` ends soon (locks, time-outs, limits), `unreachable` when the database responds, `damaged` after a repair. */
 export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 
 /** Base class of the errors that concern the whole database, and not one statement. */

@@ -1,10 +1,7 @@
 import { errorType, type Tracing } from '../tracing/spans.js';
 import { LONGEST_TEXT, type StatementEvent, statements } from './database-events.js';
 
-/**
- * Makes a span for each statement that runs inside a span, by OpenTelemetry's conventions for SQL.
- * @returns a function that stops this
- */
+/** Makes a span for each statement inside a span (OpenTelemetry's conventions for SQL). Returns a function to stop. */
 export function traceStatements({ api, tracer }: Tracing): () => void {
   const onStatement = (message: unknown): void => {
     if (api.trace.getActiveSpan()?.isRecording() !== true) return;

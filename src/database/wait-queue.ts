@@ -17,10 +17,7 @@ export class WaitQueue<W extends Waiter> {
   /** The timers of the waiters. As all take equally long, they end in order of arrival. */
   private readonly timers: NodeJS.Timeout[] = [];
 
-  /**
-   * @param timeout milliseconds after which a waiter is rejected
-   * @param timeoutError makes the error of a rejected waiter
-   */
+  /** Rejects a waiter with `timeoutError()` after `timeout` milliseconds. */
   constructor(
     private readonly timeout: number,
     private readonly timeoutError: () => Error,

@@ -8,10 +8,7 @@ import { argumentsOf, methodOf } from './routing/handlers.js';
 /** Seconds after which a client may repeat a write that was rejected during maintenance. */
 const RETRY_AFTER = 30;
 
-/**
- * Rejects calls that may write with 503 while `MAINTENANCE` is true, and undeclared query parameters with 400. It runs
- * after the token check.
- */
+/** Rejects calls that may write in maintenance (503) and undeclared query parameters (400), after the token check. */
 @Injectable()
 export class RequestGuard implements CanActivate {
   constructor(private readonly live: LiveConfig) {}

@@ -3,10 +3,7 @@ import { type Level, type Logger, pino, stdSerializers, stdTimeFunctions } from 
 import { readableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
 
-/**
- * The log of the service: JSON lines in production, readable lines otherwise.
- * @param mixin gives further fields of each line
- */
+/** The log of the service: JSON in production, readable lines otherwise. `mixin` gives further fields of each line. */
 export function createLog(
   { environment, logLevel }: { readonly environment: string; readonly logLevel: string },
   mixin?: () => object,

@@ -9,10 +9,7 @@ interface OutageOptions {
   readonly onEnd?: (summary: { readonly count: number; readonly milliseconds: number }) => void;
 }
 
-/**
- * A repeated problem for the log: it passes the first report on and counts the others. Without a problem it has no
- * timer, and its timer does not keep the process running.
- */
+/** A repeated problem for the log: it passes the first report on and counts the others. Otherwise it has no timer. */
 export class Outage {
   private startedAt = 0;
   private count = 0;

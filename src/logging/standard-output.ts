@@ -89,10 +89,7 @@ export const WORKER_LOG = 4;
 
 let buffer: LogBuffer | undefined;
 
-/**
- * The only buffer of the process's standard output. Its lines are written when the process exits.
- * @param descriptor for the first call in a worker
- */
+/** The only buffer of the standard output, written when the process exits. `descriptor` counts in the first call. */
 export function standardOutput(descriptor = STDOUT): LogBuffer {
   if (buffer === undefined) {
     // Reading these properties sets a pipe or socket to non-blocking until Node exits. A terminal stays blocking.

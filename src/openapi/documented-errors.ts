@@ -11,10 +11,7 @@ import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fiel
 
 export type DescribedError = ReturnType<typeof described>;
 
-/**
- * An error status of an operation, and its bodies by name.
- * @param errors of one status as the service throws them, by their names in the document
- */
+/** An error status of an operation, with its bodies by name: `errors` of one status as the service throws them. */
 export function described(description: string, errors: Readonly<Record<string, Error>>, ...headers: HeaderName[]) {
   const examples: Record<string, ErrorBody> = {};
   for (const [name, error] of Object.entries(errors)) examples[name] = errorResponse(error, REQUEST_ID_EXAMPLE).body;

@@ -39,10 +39,7 @@ const UUID_PATTERN = '^(?!00000000-0000-0000-0000-000000000000)[0-9a-f]{8}(-[0-9
 
 const UUID = new RegExp(UUID_PATTERN);
 
-/**
- * UUIDs in lower case (RFC 9562). The service makes version 7: each UUID is greater than earlier UUIDs of this process,
- * so they sort by creation.
- */
+/** UUIDs in lower case (RFC 9562). The service makes version 7, each greater than earlier ones of this process. */
 export const UUID_IDS: IdKind<string> = {
   columnType: 'uuid',
   schema: { type: 'string', format: 'uuid', pattern: UUID_PATTERN, example: '01999999-0000-7000-8000-000000000001' },
@@ -55,10 +52,7 @@ export const UUID_IDS: IdKind<string> = {
 
 export const idKindOf = (columnType: unknown): IdKind => (columnType === 'uuid' ? UUID_IDS : INTEGER_IDS);
 
-/**
- * The CHECK of an id that is a UUID: SQLite has no type for it. It contains no `),`, which TypeORM takes for the end of
- * a CHECK when it rebuilds a table of SQLite.
- */
+/** The CHECK of a UUID. It contains no `),`, where TypeORM would end a CHECK when it rebuilds a table of SQLite. */
 export const IS_UUID =
   `CAST("id" AS text) LIKE '________-____-____-____-____________' AND CAST("id" AS text) <> '${UUID_IDS.lowest}' ` +
   `AND length(replace(CAST("id" AS text) , '-', '')) = 32 ` +

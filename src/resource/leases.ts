@@ -87,10 +87,7 @@ export class Leases implements OnModuleDestroy {
     return false;
   }
 
-  /**
-   * @param begun when the run began, by the clock of the database
-   * @returns `undefined` when the work is not due, or another run has the lease
-   */
+  /** `begun` is when the run began. Returns `undefined` when the work is not due, or another run has the lease. */
   private runBatch({ name, every, lease = MINUTE, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
       // A later end is of a clock that was wrong then.

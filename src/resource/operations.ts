@@ -170,10 +170,7 @@ export const ApiDelete = (
     success(204, `The ${name.text} is deleted`, undefined),
   );
 
-/**
- * Describes an action on a record with status 200, such as `POST /bookings/{id}/cancel`, and its `Idempotency-Key`.
- * @param action the last segment of its path
- */
+/** Describes an action with status 200 and an `Idempotency-Key`, such as `cancel` for `POST /bookings/{id}/cancel`. */
 export const ApiAction = (
   name: ResourceName,
   action: string,

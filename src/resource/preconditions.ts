@@ -29,10 +29,7 @@ export class Preconditions {
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');
   }
 
-  /**
-   * The check of a write, inside its transaction. It throws an `ApiError`: 428 when `If-Match` is required and missing,
-   * 412 when a condition does not hold.
-   */
+  /** The check of a write, in its transaction: 428 for a missing `If-Match` that is required, 412 for a false one. */
   forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): WriteCheck {
     return (current) => {
       if (requireIfMatch && this.ifMatch === undefined) throw preconditionRequired();

@@ -169,10 +169,7 @@ function property(
   return applyDecorators(ApiPropertyOptional(options), IsOptionalNotNull(), ...validators);
 }
 
-/**
- * The base class of a record DTO, used like `PickType(...)`: the id and the properties of the POST body.
- * @param name of a resource whose ids are no integers
- */
+/** The base class of a record DTO: the id and the properties of the POST body. Give the name if ids are no integers. */
 export function RecordOf<T extends object, I extends Id = number>(
   createDto: Type<T>,
   { ids }: { readonly ids: IdKind<I> } = { ids: INTEGER_IDS as IdKind as IdKind<I> },

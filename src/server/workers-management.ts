@@ -59,8 +59,7 @@ function notReady(running: string): Readiness {
 
 /**
  * Adds up the metrics of several processes. Averages become the maximum, since a mean hides a blocked process; metrics
- * that prom-client would omit become the minimum. A bucket has the exemplar of one process, which prom-client leaves
- * out.
+ * that prom-client would omit become the minimum. A bucket has the exemplar of one process.
  */
 function sumOf(metrics: readonly MetricValues[]): Registry {
   const keyOf = ({ metricName, labels }: MetricValues['values'][number]): string =>

@@ -54,11 +54,7 @@ export async function backupInto(options: FolderOptions, signal: AbortSignal): P
   if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }
 
-/**
- * Makes a backup in a folder and restores it on trial. If that succeeds, the backup gets its name, and `keep` decides
- * which older ones are removed.
- * @returns a line for the operator
- */
+/** Makes a backup, restores it on trial, then gives it its name, and removes older ones. Returns a line to print. */
 async function addBackup(
   { to, keep, gzip, skipRecordCheck }: FolderOptions,
   database: string,

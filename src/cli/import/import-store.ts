@@ -142,10 +142,7 @@ function problemOf(error: Error, record: Entry['record'], entities: EntityMetada
 
 const NO_RECORD = 'refers to a record that does not exist';
 
-/**
- * Names the line of a missing reference, which COMMIT would reject without a name. A record may refer to a later one,
- * so this is known at the end.
- */
+/** Names the line of a missing reference at the end, when later lines are stored. COMMIT would not name it. */
 async function checkReferences(job: ImportJob, tx: Sql): Promise<void> {
   const { dataSource } = job.store.table;
   const { tableName, foreignKeys } = dataSource.getMetadata(await job.resource.entity());

@@ -1,9 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/**
- * Progress of an unfinished import. It is saved in the transaction that stores the records, so a resumed import neither
- * repeats nor skips a record after a crash.
- */
+/** Progress of an unfinished import, saved with its records: after a crash, none is repeated or skipped. */
 @Entity('imports')
 export class UnfinishedImport {
   /** Plural name of the resource; a resource has at most one unfinished import. */

@@ -2,10 +2,7 @@ import { chmod, lchown, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 
-/**
- * Replaces a file atomically by a draft in the same folder, also across a power failure. Owner and permissions stay.
- * @throws SystemError when the old file is still in place
- */
+/** Replaces a file atomically, also across a power failure, by a draft in its folder. Owner and permissions stay. */
 export async function replaceFile(draft: string, path: string): Promise<void> {
   await inheritAccess(draft, path);
   await sync(draft);

@@ -32,10 +32,7 @@ const REMOVAL = /^\s*DROP\s+TABLE\s+"([^"]+)"/i;
 /** Prefix of the name of a table during its rebuild. */
 const TEMPORARY = 'temporary_';
 
-/**
- * One connection to the database file with its prepared statements. It never waits for the lock of another process,
- * because better-sqlite3 would block the event loop; callers retry instead.
- */
+/** One connection with its prepared statements. It never waits for a lock, which would block the event loop. */
 export class SqliteConnection {
   readonly database: Database;
   private readonly statements = new LRUCache<string, Statement>({
@@ -134,10 +131,7 @@ function bindable(value: unknown): unknown {
 const ARRAY =
   'SQLite takes no array as a parameter: write one ? for each of its values, or give JSON.stringify(...) of it';
 
-/**
- * @throws {UnstorableValueError} for NaN, which SQLite would take for NULL, and for a year below 0 or above 9999,
- * because the stored text has four digits for it
- */
+/** @throws {UnstorableValueError} for NaN, which would become NULL, and for a year that has no four digits */
 export function rejectUnstorable(value: unknown): void {
   if (Number.isNaN(value)) throw new UnstorableValueError('NaN is no number: SQLite would take it for NULL', 'NaN');
   if (!(value instanceof Date)) return;

@@ -229,10 +229,7 @@ function prepareForWriting(connection: SqliteConnection): void {
 /** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
 const lastGivenId = (table: string): string => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
 
-/**
- * TypeORM writes numbers into the SQL. In `stock-:sold` a negative one would begin a comment, `stock--1`, and
- * `Infinity` would be the name of a column.
- */
+/** TypeORM writes numbers into the SQL, where `stock-:sold` may become a comment, `stock--1`, and `Infinity` a name. */
 function literal([name, value]: [string, unknown]): [string, unknown] {
   const isPlain = typeof value !== 'number' || (value >= 0 && value < Infinity);
   return [name, isPlain ? value : () => `(${String(value).replace('Infinity', '9e999')})`];

@@ -18,10 +18,7 @@ export interface AcceptsBodyOptions extends Pick<AcceptedBody, 'limit' | 'fields
   readonly type?: string | readonly string[];
 }
 
-/**
- * Sets which bodies a route accepts; without it, a route accepts JSON of up to 16 KiB. The class of the argument with
- * `@Body()` determines its value: a DTO, a `Buffer`, a `Readable`, or for `multipart/form-data` an `Upload`.
- */
+/** Sets which bodies a route accepts instead of JSON of up to 16 KiB. The class of `@Body()` determines the value. */
 export function AcceptsBody({ type, limit, fields }: AcceptsBodyOptions): MethodDecorator {
   const types = type === undefined ? undefined : [type].flat();
   const accepted: AcceptedBody = { limit, types, fields };

@@ -112,11 +112,7 @@ export class Connections implements ConnectionOwner {
     if (this.server.listening) NetServer.prototype.close.call(this.server);
   }
 
-  /**
-   * Closes the port, and waits until all connections have closed.
-   * @param timeout milliseconds for running requests; then their connections are cut off
-   * @param idleGrace milliseconds in which idle connections stay open
-   */
+  /** Closes the port, after `idleGrace` milliseconds idle connections, and after `timeout` those with requests. */
   async finish(timeout: number, idleGrace = 0): Promise<void> {
     this.isClosing = true;
     this.closePort();
@@ -134,10 +130,7 @@ export class Connections implements ConnectionOwner {
     this.requests.endLateOrphans(Infinity);
   }
 
-  /**
-   * Disconnects stalled clients before the limit of buffered bytes is exceeded, the longest stall first.
-   * @returns whether a large response may be sent
-   */
+  /** Disconnects the most stalled clients as memory fills up. Returns whether a large response may be sent. */
   freeMemory(): boolean {
     const { bufferedBytes: bytes, bufferLimit: limit, isBufferExceeded: isExceeded } = this.requests;
     if (bytes <= limit / 3) return true;
@@ -196,8 +189,7 @@ export class Connections implements ConnectionOwner {
     this.all.delete(handshake);
     // A client may close its side after its requests. During a handshake, this must close the connection.
     socket.allowHalfOpen = true;
-    // A data listener makes Node pass the bytes to its parser through the stream. Otherwise they would reach a paused
-    // parser, which rejects them.
+    // A data listener makes Node pass the bytes to its parser through the stream; a paused parser would reject them.
     socket.on('data', () => {});
     this.accept(socket, handshake.socket);
   }

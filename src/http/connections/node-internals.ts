@@ -44,9 +44,8 @@ export class SocketFlow {
   }
 
   /**
-   * Tells whether the client has read nothing for `timeout` milliseconds. The kernel accepts further bytes only when a
-   * third of its send buffer is free, which a slow reader reaches late. So the length of that buffer counts in the
-   * second half.
+   * Tells whether the client has read nothing for `timeout` milliseconds. The kernel accepts bytes only when a third of
+   * its send buffer is free, which a slow reader reaches late: the length of that buffer counts in the second half.
    */
   isStalled(timeout: number, now: number, readQueues: () => SendQueues): boolean {
     const stalled = this.stalledFor(now);

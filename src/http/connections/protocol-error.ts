@@ -43,10 +43,7 @@ export function sendRejection(response: TrackedResponse, error: Error): void {
   response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : content);
 }
 
-/**
- * Sends an error when the handler reads the body. A handler that does not read the body, such as a DELETE, may change a
- * record meanwhile, and sends its own response.
- */
+/** Sends an error when the handler reads the body. A handler that does not, as for DELETE, sends its own response. */
 export function rejectReader(response: TrackedResponse, error: Error): void {
   const reject = (): void => {
     if (!response.headersSent) sendRejection(response, error);

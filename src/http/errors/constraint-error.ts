@@ -33,11 +33,7 @@ export function constraintError(violation: ConstraintViolation, request?: Fastif
   return rejection(isChild ? 'missing parent' : 'referenced', property);
 }
 
-/**
- * The error for values that another record has.
- * @param properties that are unique, each alone or all together
- * @param sent those of the properties that the request has
- */
+/** The error for values that another record has. `sent` are those of the properties that the request has. */
 export function notUnique(properties: readonly string[], sent: readonly string[] = properties): ApiError {
   const [same, unique] = properties.length > 1 ? [properties.join(' and '), 'together they'] : [properties[0], 'it'];
   const details = sent.map((name) => {

@@ -17,10 +17,7 @@ const INTERVAL = 10_000;
 /** The same for problems that last until an operator acts. */
 const LONG_INTERVAL = 60_000;
 
-/**
- * Logs expected rejections: 503, and 507 because of a full disk. The first rejection is logged with its cause, without
- * a stack; others are counted, since each request has its own line anyway.
- */
+/** Logs the first rejection of an outage (503, or 507 because of a full disk) with its cause, and counts the others. */
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {
   private readonly logger = new Logger('Error');

@@ -143,9 +143,8 @@ export class ErrorAdapter extends FastifyAdapter {
 }
 
 /**
- * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
- * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is only sent if a
- * schema rejects the request.
+ * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503. Fastify sends its header
+ * fields; its message is only sent if a schema rejects the request.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   const { statusCode: status = 0, validation } = (error ?? {}) as { statusCode?: number; validation?: unknown };

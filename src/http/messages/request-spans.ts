@@ -10,9 +10,8 @@ const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH',
 const spans = new WeakMap<IncomingMessage, Span>();
 
 /**
- * Makes a span for each request that Fastify routes, below that of a valid `traceparent`. Names and attributes are
- * those of OpenTelemetry's conventions for HTTP. Queries and header fields are left out, because they may be personal
- * or secret.
+ * Makes a span for each request that Fastify routes, below that of a valid `traceparent`, by OpenTelemetry's
+ * conventions for HTTP, without queries and header fields, which may be personal or secret.
  */
 export function traceRequests(fastify: FastifyInstance, { requests }: Connections, { api, tracer }: Tracing): void {
   const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;

@@ -18,10 +18,7 @@ function parsed(value: unknown, parse: (text: string) => unknown): unknown {
 
 export const QueryInteger = (): PropertyDecorator => Parsed(parseNatural);
 
-/**
- * Reads a query parameter that may be repeated as an array of its values.
- * @param parse converts a value; if it returns `undefined`, the value stays a string
- */
+/** Reads a repeatable query parameter as an array. A value for which `parse` returns `undefined` stays a string. */
 export function QueryArray(parse: (text: string) => unknown = () => undefined): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) =>
     value === undefined ? undefined : [value].flat().map((each) => parsed(each, parse)),

@@ -64,11 +64,7 @@ export async function* allLines(source: Sql, resource: string): AsyncGenerator<A
 /** Maximum number of lines that one call of `seal` seals: more than the largest statement of an import writes. */
 const MOST_SEALED = 10_000;
 
-/**
- * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. Lines of other writers are sealed
- * by the next write of the service or by `AuditUpkeep`.
- * @returns the number of sealed lines
- */
+/** Gives hashes to the lines without one, also of other writers: SQLite's triggers cannot. Returns their number. */
 export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<number> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);
   const lines = await readLines(transaction, { resource, after: sealed }, MOST_SEALED);

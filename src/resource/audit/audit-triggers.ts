@@ -66,10 +66,7 @@ async function triggersOf(runner: Runner, dataSource: DataSource, table: string)
   return isPostgres ? postgresTriggers(table, json) : sqliteTriggers(table, json);
 }
 
-/**
- * The SQL expression of a row as JSON, as a GET returns the record. If that is NULL, because a value cannot be returned
- * by a GET, it is the JSON of the stored values.
- */
+/** The SQL of a row as JSON, as a GET returns it, or of its stored values if a GET cannot return one of them. */
 function rowJson(dataSource: DataSource, entity: EntityMetadata, row: string, names: ReadonlySet<string>): string {
   const columns = recordColumns(dataSource, entity, row).filter(({ metadata }) => names.has(metadata.databaseName));
   const json = `substr(${elementJson(columns.map((column) => [column.property, column.json]))}, 2)`;

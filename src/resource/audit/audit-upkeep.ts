@@ -69,10 +69,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     return false;
   }
 
-  /**
-   * Writes a `prune` line for the lines up to `through`. Lines may be deleted only after that.
-   * @returns `false` while lines have no hash
-   */
+  /** Writes a `prune` line. Only then may lines up to `through` be deleted. Returns `false` while lines lack a hash. */
   private async appendPruneLine(tx: Sql, resource: string, through: number, time: Date): Promise<boolean> {
     await seal(this.dataSource, tx, resource);
     const chain = await lockChain(this.dataSource, tx, resource);

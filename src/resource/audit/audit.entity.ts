@@ -1,9 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/**
- * One change of a record of an audited resource, written by the triggers of its table in the transaction of the change.
- * A `prune` line names the old lines that were deleted.
- */
+/** One change of a record, written by a trigger in its transaction. A `prune` line names lines that were deleted. */
 @Entity('audit')
 @Index('audit_record', ['resource', 'record', 'sequence'])
 export class AuditLine {

@@ -158,8 +158,7 @@ export async function saveResults(
 
 /**
  * Deletes the expired keys. Every process does this, without `Leases.run`, which would write first and so fail on a
- * full volume. It writes only when a key has expired. After each transaction it pauses as long as that took, so that
- * others can write.
+ * full volume. It writes only when a key has expired, and pauses after each transaction for others.
  */
 export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSignal): Promise<void> {
   const expired = `expires <= ${engineOf(dataSource).dialect.now}`;

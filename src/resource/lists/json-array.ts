@@ -35,17 +35,11 @@ export function jsonStream(array: Readable = Readable.from([])): StreamableFile 
 
 export type ListChunks = AsyncIterator<Buffer> | Iterator<Buffer>;
 
-/**
- * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to
- * the first stream of a connection until the connection closes.
- */
+/** A long list as a stream. It drops its chunks at its end, because Nest keeps the first stream of a connection. */
 export class ListStream extends Readable {
   private chunks?: ListChunks;
 
-  /**
-   * @param timeout milliseconds for the client to read the whole list
-   * @param closed called once: at the end, after an error, or when the client disconnects
-   */
+  /** `timeout` is for reading the whole list, in milliseconds. `closed` is called once, at any end of the stream. */
   constructor(chunks: ListChunks, timeout: number, closed: () => void) {
     super({ highWaterMark: 1 });
     this.chunks = chunks;

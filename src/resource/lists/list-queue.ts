@@ -25,9 +25,8 @@ class SubjectLists {
 }
 
 /**
- * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, and no
- * subject gets all slots. Every other free slot goes to a page if one waits, because long lists begin slowly. A waiting
- * request holds neither a snapshot nor a response.
+ * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, none
+ * with all slots. Every other free slot goes to a waiting page. A waiting request holds no snapshot.
  */
 @Injectable()
 export class ListQueue {

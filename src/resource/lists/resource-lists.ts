@@ -24,10 +24,7 @@ type ListSource = Pick<ResourceRepository<AnyResourceEntity>, 'scopeKey' | 'usag
 
 export type ListBody = Buffer | StreamableFile;
 
-/**
- * Responds to GET of a list: 304, a page with its `Link`, or all records as a stream from one snapshot in bounded
- * memory. It uses the queue, the cache and the limits on slow readers.
- */
+/** Responds to GET of a list: 304, a page with its `Link`, or all records as a stream in bounded memory. */
 @Injectable()
 export class ResourceLists {
   constructor(

@@ -67,10 +67,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);
   }
 
-  /**
-   * Lets no other transaction write the resource until this one ends. Call it after every `find` and before the first
-   * write. On SQLite all writes wait for each other anyway.
-   */
+  /** Stops other writes of the resource until this transaction ends. Call it after each `find`, before any write. */
   lock(): Promise<LockedUsage> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
@@ -212,9 +209,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Locks the parents: with a rule all of them, as a rule may do, otherwise new ones, as their foreign keys do. Both
-   * would lock them after the `storage` row, and deadlock with a transaction that holds a parent and waits for that
-   * row.
+   * Locks all parents with a rule, as it may do, otherwise new ones, as foreign keys do: locked after the `storage`
+   * row, they would deadlock with a transaction that holds a parent and waits for that row.
    */
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
     if (this.table.forUpdate === '') return;

@@ -37,10 +37,7 @@ export function probeVolume(path: string): unknown {
   }
 }
 
-/**
- * The problem of a volume on which no file can be made: it is read-only, full, or has no inode left. SQLite reports it
- * like missing rights. `undefined` without one.
- */
+/** The problem of a read-only or full volume, which SQLite reports like missing rights; `undefined` without one. */
 export function volumeProblem(path: string): string | undefined {
   // `access` permits writes on a file system that the kernel has made read-only after an error.
   const error = probeVolume(path) as NodeJS.ErrnoException | undefined;
@@ -62,10 +59,7 @@ export function ownersOf(paths: readonly string[]): string {
   return `${known.join(', ')}; this process runs as ${process.getuid()}:${process.getgid?.()}`;
 }
 
-/**
- * The problem of a database file that is missing or empty while its WAL has content: SQLite would delete the WAL, and
- * with it the last writes. `undefined` if there is no such problem.
- */
+/** The problem of a missing or empty database file whose WAL has content, which SQLite would delete; or `undefined`. */
 export function lostFileProblem(path: string): string | undefined {
   const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (sizeOf(path) !== 0) return undefined;

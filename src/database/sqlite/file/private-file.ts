@@ -36,10 +36,7 @@ export function makePrivateFolder(path: string): void {
   giveToFolderOwner(folder, folder);
 }
 
-/**
- * Gives a file that root has made to the owner of its folder, so that the service can write what a command has made.
- * @param file a descriptor, or a path; symbolic links are not followed
- */
+/** Gives a file of root to the owner of its folder. `file` is a descriptor or a path; links are not followed. */
 export function giveToFolderOwner(file: number | string, path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = fs.statSync(dirname(path));

@@ -29,9 +29,8 @@ const ELSEWHERE =
   'the database file, such as a copy or the shell of SQLite';
 
 /**
- * Space for deletes on a full volume, inside the files of the database: the WAL is kept long, and the database file
- * gets new pages before the commit that adds them, so a checkpoint needs no space
- * (docs/adr/0012-disk-reserve-for-deletes.md).
+ * Space for deletes on a full volume (docs/adr/0012-disk-reserve-for-deletes.md): the WAL is kept long, and the file
+ * gets new pages before the commit that adds them, so a checkpoint needs no space.
  */
 export class DiskReserve {
   /** Bytes that the WAL should have. */
@@ -83,10 +82,7 @@ export class DiskReserve {
     this.pages = this.readPages.get() as number;
   }
 
-  /**
-   * Makes the WAL long enough if there is space. Call it inside a writing transaction.
-   * @returns whether the WAL is long enough; otherwise only writes that reclaim space are allowed
-   */
+  /** Makes the WAL long enough, inside a transaction. Returns `false` if only writes that reclaim space are allowed. */
   make(): boolean {
     try {
       // SQLite takes zeros as the end of the WAL.
@@ -165,10 +161,7 @@ export class DiskReserve {
   }
 }
 
-/**
- * Writes zeros behind `start` and the end of the file, because a file without written blocks has no space on the
- * volume. Writes all of them or none.
- */
+/** Writes zeros behind `start` and the end of the file, all or none: only written blocks have space on the volume. */
 function lengthen(descriptor: number, size: number, start = 0): void {
   const before = Math.max(start, fstatSync(descriptor).size);
   try {

@@ -137,9 +137,8 @@ export class GroupCommit {
   }
 
   /**
-   * Tells whether transactions may share a commit: not if the schema has conflict clauses with `ROLLBACK`, which
-   * ignores savepoints, or `FAIL`, which keeps rows, or `INITIALLY DEFERRED` foreign keys, which are checked at the
-   * commit.
+   * Tells whether transactions may share a commit: not if the schema has `ROLLBACK`, which ignores savepoints, `FAIL`,
+   * which keeps rows, or `INITIALLY DEFERRED` foreign keys, which are checked at the commit.
    */
   private mayShare(): boolean {
     const version = this.readSchemaVersion.get() as number;
