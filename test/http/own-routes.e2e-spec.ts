@@ -120,6 +120,11 @@ class PatternsController {
   @Get('lids/:id?')
   lids(): void {}
 
+  @Get('pages/*')
+  page(@Param('*') path: string) {
+    return { path };
+  }
+
   @Post('lids')
   addLid(): void {}
 }
@@ -188,6 +193,12 @@ describe('routes of a module beside the resource kit', () => {
     expect((await client.get('/times/noon')).status).toBe(404);
     expect(await allowed('/lids')).toBe('GET, HEAD, OPTIONS, POST');
     expect(await allowed('/lids/1')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('may have a wildcard, which matches its own folder, too, as a plugin that serves files expects', async () => {
+    for (const path of ['', 'a/b', 'a/']) expect((await client.get(`/pages/${path}`)).body).toEqual({ path });
+    expect((await client.request('PUT', '/pages/')).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    expect((await client.get('/pages')).status).toBe(404);
   });
 
   it.each(['/events', '/hijacked'])('GET %s, sent without onSend hooks, has the common header fields', async (path) => {

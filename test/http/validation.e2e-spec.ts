@@ -360,6 +360,8 @@ describe('a start with a handler that could not be validated', () => {
     ['one property', taking(String, { argument: Body('name') }), /@Body\('name'\) is not supported; declare a DTO/],
     ['the raw body', taking(Buffer, { argument: RawBody() }), /@RawBody\(\) is always undefined; use @Body\(\)/],
     ['a class for a parameter', taking(TasteDto, { argument: Query('a') }), /@Query\('a'\) cannot be a TasteDto/],
+    ['a parameter as a number', taking(Number, { argument: Param('a') }), /@Param\('a'\) is a text, not a Number; use/],
+    ['a flag', taking(Boolean, { argument: Query('a') }), /@Query\('a'\) is a text, not a Boolean; use a pipe/],
     ['a class without decorators', taking(Plain), /Plain has no validation decorators/],
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],

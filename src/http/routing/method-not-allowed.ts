@@ -54,6 +54,7 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
   });
 }
 
+/** A wildcard may be empty: `/pages/` is the index of `/pages/*`. */
 function hasEmptyParameter(params: unknown): boolean {
-  return Object.values(params as object).includes('');
+  return Object.entries(params as object).some(([name, value]) => value === '' && name !== '*');
 }

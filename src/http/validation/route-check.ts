@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { Readable } from 'node:stream';
 import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
@@ -34,6 +34,9 @@ export class RouteCheck implements OnModuleInit {
   }
 }
 
+/** Types that a parameter has only after a pipe: a path and a query are texts. */
+const CONVERTED = new Set<unknown>([Number, Boolean, BigInt, Date]);
+
 /** The errors of an argument. Its own pipes, or its schema, may validate types that the global pipe cannot. */
 function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgument): readonly string[] {
   const isValidated = hasPipes || hasSchema;
@@ -42,8 +45,12 @@ function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgumen
   }
   if (name !== undefined) {
     if (decorator === 'Body') return [`@Body('${name}') is not supported; declare a DTO class and use @Body()`];
-    const isOpen = isDtoType(type) && !isValidated;
-    return isOpen ? [`@${decorator}('${name}') cannot be a ${type.name}; use @${decorator}() with it`] : [];
+    if (isValidated) return [];
+    const argument = `@${decorator}('${name}')`;
+    if (isDtoType(type)) return [`${argument} cannot be a ${type.name}; use @${decorator}() with it`];
+    return CONVERTED.has(type)
+      ? [`${argument} is a text, not a ${(type as Type).name}; use a pipe, such as ParseIntPipe`]
+      : [];
   }
   if (decorator === 'Body' && CONTENT.has(type)) return [];
   if (isDtoType(type)) {
