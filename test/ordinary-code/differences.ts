@@ -202,6 +202,17 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: [{ list: '{"1","2"}' }],
   },
   {
+    what: 'an instant compared with an object of a date library',
+    habit: async (samples) => {
+      const at = new Date('2026-01-31T12:00:00Z');
+      await samples.insert({ at });
+      // As those of Day.js, Luxon and Moment.
+      return samples.countBy({ at: { toJSON: () => at.toJSON() } });
+    },
+    sqlite: expect.objectContaining({ message: expect.stringContaining('give a Date or a text') }),
+    postgres: 1,
+  },
+  {
     what: 'a day compared with a Date',
     habit: async (samples) => {
       await samples.insert({ day: '2026-01-31' });

@@ -124,8 +124,12 @@ function bindable(value: unknown): unknown {
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return BigInt(value as number | boolean);
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) throw new TypeORMError(ARRAY);
-  if (!(value instanceof Date)) return JSON.stringify(value);
-  return value.toISOString().replace('T', ' ').slice(0, -1);
+  if (value instanceof Date) return value.toISOString().replace('T', ' ').slice(0, -1);
+  const json = JSON.stringify(value);
+  // The JSON of a date library's object is a quoted text, which is below every stored instant.
+  if (/^"/.test(json))
+    throw new TypeORMError(`SQLite takes no object such as ${json} as a parameter: give a Date or a text`);
+  return json;
 }
 
 const ARRAY =
