@@ -34,23 +34,27 @@ const onTables = (check: StorageCheck) =>
 /** Checks that a PostgreSQL server accepts writes: a standby, a database or the user may be read-only. */
 export const server = onDatabase(async (dataSource) => {
   await engineOf(dataSource).check();
-  const tables = await readOnlyTables(dataSource);
-  if (tables.length === 0) return 'reads and writes';
-  throw new Error(
-    `the user may not change ${tables.join(', ')}: make the user the owner, or run ` +
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.join(', ')}`,
-  );
+  const missing = await missingRights(dataSource);
+  if (missing.length === 0) return 'reads and writes';
+  const names = missing.map((each) => each.names).join(', ');
+  const grants = missing.map((each) => `GRANT ${each.rights} ${each.names}`).join('; ');
+  throw new Error(`the user may not change ${names}: make the user the owner, or run ${grants}`);
 });
 
-/** The tables of the entities that the user lacks a right on. A table that a migration will make is none of them. */
-async function readOnlyTables(dataSource: DataSource): Promise<string[]> {
+/** Rights on tables of the entities and on their sequences of ids. It leaves out tables that a migration will make. */
+function missingRights(dataSource: DataSource): Promise<{ rights: string; names: string }[]> {
   const entities = dataSource.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
   const tables = entities.map(({ tablePath }) => dataSource.driver.escape(tablePath));
-  const rows = await committed(dataSource).sql<{ name: string }[]>`
-    SELECT name FROM json_array_elements_text(${JSON.stringify(tables)}::json) AS tables (name)
+  return committed(dataSource).sql<{ rights: string; names: string }[]>`
+    WITH tables AS (SELECT name, to_regclass(name) AS id FROM json_array_elements_text(${JSON.stringify(tables)}::json)
+      AS tables (name))
+    SELECT 'SELECT, INSERT, UPDATE, DELETE ON' AS rights, string_agg(name, ', ') AS names FROM tables
     WHERE EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS rights (name)
-      WHERE NOT has_table_privilege(to_regclass(tables.name), rights.name))`;
-  return rows.map(({ name }) => name);
+      WHERE NOT has_table_privilege(id, rights.name)) HAVING count(*) > 0
+    UNION ALL
+    SELECT 'USAGE, UPDATE ON SEQUENCE', string_agg(pg_class.oid::regclass::text, ', ') FROM tables
+    JOIN pg_depend ON refobjid = tables.id AND deptype IN ('a', 'i') JOIN pg_class ON oid = objid AND relkind = 'S'
+    WHERE NOT (has_sequence_privilege(oid, 'USAGE') AND has_sequence_privilege(oid, 'UPDATE')) HAVING count(*) > 0`;
 }
 
 export const storageChecks: Checks = {

@@ -86,10 +86,12 @@ export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined 
   return isLost ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
 }
 
-/** Tells whether the user lacks a right to a table. A row that a policy rejects has the same code. */
+/** The server translates its messages (lc_messages), but not the names of its functions (aclchk.c, sequence.c). */
+const DENYING_ROUTINES = ['aclcheck_error', 'nextval_internal', 'do_setval', 'pg_sequence_last_value'];
+
+/** Tells whether the user lacks a right to a table or sequence. A row that a policy rejects has the same code. */
 function isDenied(error: unknown): boolean {
-  // The server translates its messages (lc_messages), but not the name of its function (src/backend/catalog/aclchk.c).
-  return codeOf(error) === '42501' && (error as { routine?: unknown }).routine === 'aclcheck_error';
+  return codeOf(error) === '42501' && DENYING_ROUTINES.includes((error as { routine?: string }).routine ?? '');
 }
 
 /** Tells whether the server is a standby, or has just lost its role as the primary. */
