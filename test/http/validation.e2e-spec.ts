@@ -10,7 +10,9 @@ import {
   Query,
   RawBody,
   type Type,
+  ValidationPipe,
 } from '@nestjs/common';
+import { APP_PIPE } from '@nestjs/core';
 import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsEmail,
@@ -25,12 +27,12 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
-import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { IsCodePointLength, IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { arrayOf } from '../../src/http/validation/validation.pipe.js';
 import { expectError } from '../support/expect-error.js';
-import { sharedService, startService } from '../support/service.js';
+import { Client, sharedService, startService } from '../support/service.js';
 import { taking } from './fixtures/taking.js';
 
 class PathParameters {
@@ -372,5 +374,21 @@ describe('a start with a handler that could not be validated', () => {
     class OddModule {}
     const started = startService({}, [OddModule]).then((service) => service.stop());
     await expect(started).rejects.toThrow(new RegExp(`Takes\\.take: ${message.source}`));
+  });
+
+  it("succeeds beside a team's own global pipe, which converts a parameter to the declared number", async () => {
+    @Public()
+    @Controller('converted')
+    class ConvertedController {
+      @Get(':id')
+      read(@Param('id') id: number) {
+        return { id };
+      }
+    }
+    const pipe = { provide: APP_PIPE, useValue: new ValidationPipe({ transform: true }) };
+    @Module({ controllers: [ConvertedController], providers: [pipe] })
+    class ConvertedModule {}
+    await using service = await startService({}, [ConvertedModule]);
+    expect((await Client.of(service).get('/converted/7')).body).toEqual({ id: 7 });
   });
 });

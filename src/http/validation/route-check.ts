@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit, type Type } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
+import { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 import { Readable } from 'node:stream';
 import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
 import { LARGEST_IN_MEMORY, MULTIPART } from '../body/body-limit.js';
@@ -21,13 +21,18 @@ export class RouteError extends Error {
 /** Rejects handlers whose arguments the validation pipe cannot validate, when the service starts. */
 @Injectable()
 export class RouteCheck implements OnModuleInit {
-  constructor(private readonly discovery: DiscoveryService) {}
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly application: ApplicationConfig,
+  ) {}
 
   onModuleInit(): void {
+    // A second global pipe is one of a team, such as Nest's own with `transform: true`.
+    const isConverted = this.application.getGlobalPipes().length > 1;
     const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler }) => {
       const accepted = acceptedBodyOf(handler);
       return argumentsOf(controller, method)
-        .flatMap((argument) => [...errorsOf(argument), ...bodyErrors(argument, accepted)])
+        .flatMap((argument) => [...errorsOf(argument, isConverted), ...bodyErrors(argument, accepted)])
         .map((error) => `${controller.name}.${method}: ${error}`);
     });
     if (errors.length > 0) throw new RouteError(errors);
@@ -38,7 +43,10 @@ export class RouteCheck implements OnModuleInit {
 const CONVERTED = new Set<unknown>([Number, Boolean, BigInt, Date]);
 
 /** The errors of an argument. Its own pipes, or its schema, may validate types that the global pipe cannot. */
-function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgument): readonly string[] {
+function errorsOf(
+  { decorator, name, type, hasPipes, hasSchema }: HandlerArgument,
+  isConverted: boolean,
+): readonly string[] {
   const isValidated = hasPipes || hasSchema;
   if (decorator === 'RawBody') {
     return ['@RawBody() is always undefined; use @Body() body: Buffer with @AcceptsBody({ type, limit })'];
@@ -48,7 +56,7 @@ function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgumen
     if (isValidated) return [];
     const argument = `@${decorator}('${name}')`;
     if (isDtoType(type)) return [`${argument} cannot be a ${type.name}; use @${decorator}() with it`];
-    return CONVERTED.has(type)
+    return CONVERTED.has(type) && !isConverted
       ? [`${argument} is a text, not a ${(type as Type).name}; use a pipe, such as ParseIntPipe`]
       : [];
   }
