@@ -53,7 +53,7 @@ export function isTransactionTimeout(error: unknown): error is Error {
   return /^25P0[34]$/.test(codeOf(error));
 }
 
-/** The message for an error that `isTransactionTimeout` recognises. The service itself sets no `transaction_timeout`. */
+/** The message for an error that `isTransactionTimeout` recognises. Only migrations set that limit, to 0. */
 export function timeoutMessage(error: unknown): string {
   const hasPaused = codeOf(error) === '25P03';
   const reason = hasPaused ? 'paused for too long' : 'exceeded the transaction_timeout of its user or server';
