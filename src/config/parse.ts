@@ -20,7 +20,10 @@ const MOST_WORKERS = 64;
 /** The number of worker processes; `auto` means one for each core that this process may use. */
 export const workers: Parse<number> = (value) => {
   if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
-  return integer(1, MOST_WORKERS)(value);
+  return withMessage(
+    (reason) => `${reason}, or auto`,
+    () => integer(1, MOST_WORKERS)(value),
+  );
 };
 
 /** Text that is compared as a whole, so that white space or quotes around it would never match. */
