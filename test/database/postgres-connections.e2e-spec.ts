@@ -227,6 +227,20 @@ function behindProxy(environment: Record<string, string> = {}): ReturnType<typeo
 const countOf = async (sql: string, parameters: unknown[] = []): Promise<number> =>
   (await onServer(url, (session) => session.query(sql, parameters))).rows.length;
 
+describePostgres('a server that accepts no further connection', () => {
+  const { client } = behindProxy({ DATABASE_BUSY_TIMEOUT: '10000' });
+
+  it.each(['silent', 'reset'] as const)('serves 30 clients by those that are open (new ones: %s)', async (how) => {
+    const { headers } = await client.post(COOKIE);
+    const path = headers.get('location')!;
+    proxy.failNewConnections(how);
+    const patch = () => client.request('PATCH', path, { body: { size: 'large' } });
+    const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await patch()).status));
+    proxy.failNewConnections(undefined);
+    expect([...new Set(statuses)]).toEqual([204]);
+  });
+});
+
 describePostgres('a pooled connection that turns out to be broken', () => {
   const { service, client } = behindProxy();
 

@@ -10,6 +10,7 @@ export class TcpProxy {
   private farewell?: Buffer;
   /** Bytes of the request that is to be lost. */
   private swallowed?: string;
+  private failing?: 'reset' | 'silent';
   /** Number of requests with the bytes of `loseResponseTo` or `loseRequest`. */
   seen = 0;
 
@@ -65,6 +66,11 @@ export class TcpProxy {
     for (const pair of this.pairs) pair.isSilent = true;
   }
 
+  /** From now on, new connections are reset, or nothing is passed on in them. Open connections work. */
+  failNewConnections(how: 'reset' | 'silent' | undefined): void {
+    this.failing = how;
+  }
+
   async stop(): Promise<void> {
     for (const { client, server } of this.pairs) [client, server].forEach((socket) => socket.destroy());
     this.server.close();
@@ -72,9 +78,17 @@ export class TcpProxy {
   }
 
   private accept(client: Socket): void {
+    if (this.failing === 'reset') return void client.resetAndDestroy();
     const { hostname, port } = new URL(this.target);
     const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair: Pair = { client, server, readies: 0, isBroken: false, isSilent: false, isResponseLost: false };
+    const pair: Pair = {
+      client,
+      server,
+      readies: 0,
+      isBroken: false,
+      isSilent: this.failing === 'silent',
+      isResponseLost: false,
+    };
     this.pairs.add(pair);
     const end = (): void => {
       this.pairs.delete(pair);

@@ -28,7 +28,7 @@ export interface ConnectionPoolOptions {
 /** Maximum milliseconds for a host to accept a connection; less if several hosts share a short busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
-/** Milliseconds until the pool asks a server without free slots for one more connection. */
+/** Milliseconds until the pool asks a server that accepted no more connections for another one. */
 const FULL_PAUSE = 1000;
 
 /** The error of `pg.Pool` for a caller that has waited for longer than `connectionTimeoutMillis`. */
@@ -46,12 +46,12 @@ const SESSION =
 
 type Pooled = PostgresClient & pg.PoolClient;
 
-/** Connections to the primary server. If it has no free slots, the existing connections serve all callers in turn. */
+/** Connections to the primary server. If it accepts no more of them, the existing ones serve all callers in turn. */
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly connectTimeout: number;
   private connecting = 0;
-  /** Set while the pool has a lower limit, because the server had no free slot. */
+  /** Set while the pool has a lower limit, because the server accepted no further connection. */
   private growth?: NodeJS.Timeout;
 
   constructor(
@@ -74,7 +74,8 @@ export class ConnectionPool {
       onConnecting: () => this.connecting++,
       onConnected: (error) => {
         this.connecting--;
-        if (isServerFull(error)) this.stopGrowth();
+        // `totalCount` still includes the connection that failed.
+        if (isServerFull(error) || (error && this.mayWait(error, this.connected - 1))) this.stopGrowth();
       },
       connectionTimeoutMillis: settings.busyTimeout,
       idleTimeoutMillis: 30_000,
@@ -145,8 +146,17 @@ export class ConnectionPool {
     await this.pool.end();
   }
 
+  /**
+   * Tells whether callers wait for one of the `connected` connections when no further one can be opened: the only host
+   * may be slow, or have a new password. Of several hosts, another one is tried first.
+   */
+  private mayWait(error: unknown, connected = this.connected): boolean {
+    return connected > 0 && (this.hosts.count === 1 || isServerFull(error));
+  }
+
   /** Tries each host in turn. A connection of an earlier generation may lead to a stopped server or a standby. */
   private async connect(): Promise<PostgresClient> {
+    const deadline = performance.now() + this.settings.busyTimeout;
     for (let failures = 0; ;) {
       const { current } = this.hosts;
       try {
@@ -157,7 +167,7 @@ export class ConnectionPool {
         if ((error as Error).message === NONE_FREE) throw error;
         publishEngineError(error);
         // The server is the primary: only the primary accepts connections of this pool.
-        if (isServerFull(error) && this.connected > 0) continue;
+        if (this.mayWait(error) && performance.now() < deadline) continue;
         this.hosts.failOver(current);
         if (++failures >= this.hosts.count) throw error;
       }
