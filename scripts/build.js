@@ -1,6 +1,6 @@
 /** Compiles the service into `dist`. `buildIfChanged` does so only if a source is newer than `dist`. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import './native-module.js';
@@ -28,6 +28,12 @@ function build(isNeeded) {
 function compile() {
   const began = new Date();
   const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
+  if (!existsSync(nest)) {
+    console.error(
+      '@nestjs/cli is not installed: NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.',
+    );
+    process.exit(1);
+  }
   const { status } = spawnSync(process.execPath, [nest, 'build'], {
     cwd: ROOT,
     // stdout belongs to the program that starts next.

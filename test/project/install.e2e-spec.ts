@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../support/service.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
@@ -22,6 +23,25 @@ describe('the installation', () => {
     const names = withScript.map((path) => path.split('node_modules/').at(-1)!);
     expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
     expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['better-sqlite3-12']);
+  });
+
+  it('names the remedy when npm ci has left out the packages that a build needs', () => {
+    const folder = temporaryFolder();
+    try {
+      cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
+      cpSync(join(ROOT, 'src/config'), join(folder, 'src/config'), { recursive: true });
+      for (const name of ['node_modules', 'migrations']) mkdirSync(join(folder, name));
+      for (const name of ['better-sqlite3-12', 'bindings', 'file-uri-to-path']) {
+        symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+      }
+      const { status, stderr } = spawnSync(process.execPath, ['scripts/start.js'], { cwd: folder, encoding: 'utf8' });
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringMatching(/^.+Run `npm ci --include=dev`\.\n$/),
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('lets npm run no other script of a package', () => {
