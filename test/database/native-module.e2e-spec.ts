@@ -66,13 +66,16 @@ describe('the native module of SQLite', () => {
       }
     });
 
-    it('doctor reports a package without its binary', () => {
+    it('doctor reports a package without its binary, and does not advise to restore a backup', () => {
+      writeFileSync(join(folder, 'cookies.sqlite'), '');
       const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
       for (const part of ['lib', 'package.json']) {
         cpSync(join(ROOT, 'node_modules', name, part), join(folder, 'node_modules', name, part), { recursive: true });
       }
       const { status, output } = run('dist/src/cli/main.js', 'doctor');
       expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(NO_BINARY) });
+      expect(output).toMatch(/^FAIL {2}database file +better-sqlite3 does not load/m);
+      expect(output).not.toContain('restore a backup');
     });
   });
 });

@@ -1,4 +1,5 @@
 import { knownMigrations } from '../../database/data-source.js';
+import { DatabaseStartError } from '../../database/errors.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { LARGEST_ID, NAMES } from '../resources/resources.js';
@@ -40,6 +41,8 @@ export async function checkFile(path: string, thoroughly = true): Promise<FileRe
     report.errors.push(...faults.filter((line) => line !== 'ok').map(String));
     if (report.errors.length === 0) checkContents(column, known, report);
   } catch (error) {
+    // It has its own remedy, and says nothing about the file.
+    if (error instanceof DatabaseStartError) throw error;
     report.errors.push(explain(error));
   }
   return report;
