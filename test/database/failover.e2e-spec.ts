@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { run } from '../support/command.js';
+import { warningsDuring } from '../support/data-source.js';
 import { describePostgres } from '../support/engine.js';
 import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { COOKIE, sharedService } from '../support/service.js';
+import { type Answer, COOKIE, sharedService } from '../support/service.js';
 
 /** A database URL with these servers, tried in this order. */
 function urlOf(...servers: PostgresServer[]): string {
@@ -59,7 +60,7 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect(stdout).toMatch(/^FAIL +migrations +the entity .* cannot be read \(.* during recovery\)$/m);
   });
 
-  it('accepts POST when the standby is promoted, and reads nothing at the old primary afterwards', async () => {
+  it('accepts POST when the standby is promoted, logs the change, and reads nothing at the old primary afterwards', async () => {
     const source = service.app.get(DataSource);
     await source.query('CREATE TABLE servers (port int)');
     // Each pool has some idle connections to the old primary.
@@ -70,8 +71,15 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect(await connectionsTo(primary.url())).toBeGreaterThan(6);
     await onServer(standby.url(), (session) => session.query('SELECT pg_promote()'));
     await makeReadOnly(primary);
-    const { status, body } = await client.post({ ...COOKIE, wish: 'after the promotion' });
+    let first!: Answer;
+    const warnings = await warningsDuring(async () => {
+      first = await client.post({ ...COOKIE, wish: 'after the promotion' });
+    });
+    const { status, body } = first;
     expect(status).toBe(201);
+    expect(warnings).toContain(
+      `The database is now at 127.0.0.1:${standby.port}, no longer at 127.0.0.1:${primary.port}`,
+    );
     const reads = await Promise.all(
       Array.from({ length: 12 }, (_, index) => client.get(index % 2 === 0 ? `/cookies/${body.id}` : '/cookies')),
     );

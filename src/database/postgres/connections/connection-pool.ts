@@ -197,7 +197,7 @@ export class ConnectionPool {
     const statement = { text: `${SESSION}; SHOW transaction_read_only`, query_timeout: this.connectTimeout };
     const results = (await client.query(statement)) as unknown as pg.QueryResult[];
     const [row] = results.at(-1)!.rows as { transaction_read_only: string }[];
-    if (this.hosts.count === 1 || row?.transaction_read_only === 'off') return;
+    if (this.hosts.count === 1 || row?.transaction_read_only === 'off') return this.hosts.serve(client.target);
     this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
   };

@@ -13,6 +13,7 @@ export class Hosts {
   private index = 0;
   /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to that server. */
   generation = 0;
+  private serving?: PostgresHost;
 
   constructor(private readonly all: readonly PostgresHost[]) {}
 
@@ -34,10 +35,20 @@ export class Hosts {
     if (generation === this.generation) this.generation++;
   }
 
+  /** Notes the server of a new connection that accepts writes, and logs that it is another one than before. */
+  serve(host: PostgresHost): void {
+    if (this.serving !== undefined && this.serving !== host) {
+      new Logger('Database').warn(`The database is now at ${textOf(host)}, no longer at ${textOf(this.serving)}`);
+    }
+    this.serving = host;
+  }
+
   toString(): string {
-    return this.all.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)).join(',');
+    return this.all.map(textOf).join(',');
   }
 }
+
+const textOf = ({ host, port }: PostgresHost): string => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 
 // By default, `pg` writes a date in the zone of the process, and drops the seconds of an old offset.
 pg.defaults.parseInputDatesAsUTC = true;
