@@ -23,12 +23,13 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IsString } from 'class-validator';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { lastValueFrom, of } from 'rxjs';
+import { lastValueFrom, NEVER, of } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { ErrorLog } from '../../src/http/errors/error-log.js';
 import { expectError, expectPlainHeaders } from '../support/expect-error.js';
+import { untilMetric } from '../support/metrics.js';
 import { Client, sharedService } from '../support/service.js';
 
 /** More than the buffers of a socket. */
@@ -90,6 +91,12 @@ class OwnController {
   @Sse('events')
   events() {
     return of({ data: 'opened' });
+  }
+
+  @Public()
+  @Sse('quiet')
+  quiet() {
+    return NEVER;
   }
 
   @Get('hijacked')
@@ -205,6 +212,14 @@ describe('routes of a module beside the resource kit', () => {
     const { status, headers, text } = await client.get(path);
     expect([status, text]).toEqual([200, expect.stringContaining('opened')]);
     expectPlainHeaders(headers);
+  });
+
+  it('may be an event stream that sends nothing, which ends when its client leaves', async () => {
+    const leaving = new AbortController();
+    const { status } = await fetch(`${service.url}/quiet`, { signal: leaving.signal });
+    expect(status).toBe(200);
+    leaving.abort();
+    await untilMetric(service, 'http_requests_in_flight', 0);
   });
 
   /** The exceptions of `@nestjs/websockets` and `@nestjs/microservices`. */

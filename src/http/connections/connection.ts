@@ -182,6 +182,12 @@ export class Connection implements ResponseConnection {
     return this.endedAt !== undefined && now - this.endedAt > LINGER;
   }
 
+  /** Whether the client of an event stream has closed its side. No write would fail while the stream sends nothing. */
+  get hasLeftEvents(): boolean {
+    const type = this.socket.readableEnded && this.current?.getHeader('content-type');
+    return String(type).startsWith('text/event-stream');
+  }
+
   /** @param hasWaited behind another request; then other connections have their turn before it, too */
   private start(response: TrackedResponse, hasWaited = false): void {
     this.current = response;

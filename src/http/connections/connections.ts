@@ -209,7 +209,7 @@ export class Connections implements ConnectionOwner {
     for (const connection of this.all) {
       connection.checkOverdue(now, requestTimeout);
       if (connection.flow.isStalled(stallTimeout, now, readQueues)) connection.cut('stalled');
-      else if (connection.isLingering(now)) connection.socket.destroy();
+      else if (connection.isLingering(now) || connection.hasLeftEvents) connection.socket.destroy();
     }
     this.requests.endLateOrphans(now);
   }
