@@ -24,7 +24,15 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
 import type { FastifyInstance } from 'fastify';
-import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from 'typeorm';
+import {
+  Column,
+  DataSource,
+  Entity,
+  ManyToOne,
+  OptimisticLockVersionMismatchError,
+  PrimaryColumn,
+  Repository,
+} from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { transaction } from '../../src/database/engine.js';
 import { expectError } from '../support/expect-error.js';
@@ -83,6 +91,7 @@ const THROWN: Readonly<Record<string, unknown>> = {
   'bad-gateway': new BadGatewayException('The oven does not respond'),
   // As with the absent body of another service: `new HttpException(response.data, response.status)`.
   'without-a-response': new HttpException(undefined as never, 418),
+  'optimistic-lock': new OptimisticLockVersionMismatchError('Jar', 1, 2),
   internal: new InternalServerErrorException('secret inside'),
   'no-status': new HttpException('secret inside', 42),
   'numeric-code': foreign({ code: 23505 }),
@@ -280,13 +289,17 @@ describe('errors of a feature', () => {
     ['list-of-messages', 400, 'BAD_REQUEST', 'label is too short; label is no label'],
     ['bad-gateway', 502, 'BAD_GATEWAY', 'The oven does not respond'],
     ['without-a-response', 418, 'I_M_A_TEAPOT', 'Http Exception'],
-  ])('an exception of Nest keeps status, code and message: %s', async (name, status, errorCode, message) => {
-    const response = await send('GET', `/thrown/${name}`);
-    expectError(response, status, errorCode);
-    expect(response.body.message).toBe(message);
-  });
+    ['optimistic-lock', 409, 'CONFLICT', 'Another request has changed the record; read it again, then repeat'],
+  ])(
+    'an exception of Nest, or of an optimistic lock, has its status, code and message: %s',
+    async (name, status, errorCode, message) => {
+      const response = await send('GET', `/thrown/${name}`);
+      expectError(response, status, errorCode);
+      expect(response.body.message).toBe(message);
+    },
+  );
 
-  it.each(Object.keys(THROWN).slice(8))(
+  it.each(Object.keys(THROWN).slice(9))(
     'an error that is not of this service is a 500 and is logged: %s',
     async (name) => {
       const response = await send('GET', `/thrown/${name}`);

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { EntityNotFoundError } from 'typeorm';
+import { EntityNotFoundError, OptimisticLockVersionMismatchError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
 import { commonHeaders } from '../messages/response-headers.js';
@@ -44,6 +44,9 @@ function toApiError(error: unknown): ApiError {
     return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN, { headers });
   }
   if (error instanceof EntityNotFoundError) return new ApiError(404, 'NOT_FOUND', 'There is no such record');
+  if (error instanceof OptimisticLockVersionMismatchError) {
+    return new ApiError(409, 'CONFLICT', 'Another request has changed the record; read it again, then repeat');
+  }
   return error instanceof HttpException ? fromException(error) : standardError(500);
 }
 
