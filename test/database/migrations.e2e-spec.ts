@@ -204,6 +204,19 @@ describe('migrations', () => {
       });
     }
 
+    if (engineInUse() === 'postgres') {
+      it('name the value of two rows when they violate a new unique constraint', async () => {
+        await migrate(dataSource);
+        const jars = 'CREATE TABLE jars (label varchar); INSERT INTO jars VALUES (1), (2), (2)';
+        const unique = migrationOf('Unique9000000000000', async (runner) => {
+          await runner.query(jars);
+          await runner.query('ALTER TABLE jars ADD UNIQUE (label)');
+        });
+        dataSource.migrations.push(unique);
+        await expect(migrate(dataSource)).rejects.toThrow('Key (label)=(2) is duplicated');
+      });
+    }
+
     it('leave nothing behind when one of them fails', async () => {
       await dataSource.query('CREATE TABLE cookies (id integer)');
       await expect(migrate(dataSource)).rejects.toMatchObject({

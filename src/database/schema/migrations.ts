@@ -88,10 +88,13 @@ async function changeOnce(
 
 function failedMigration(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
+  // PostgreSQL names a violating value in the detail.
+  const { code, detail } = error.driverError as { code?: unknown; detail?: string };
   // The engine has a better message for a missing right.
-  if ((error.driverError as { code?: unknown }).code === '42501') return error;
+  if (code === '42501') return error;
+  const reason = [error.message, detail].filter(Boolean).join(': ');
   return new DatabaseStartError(
-    `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows ` +
+    `A migration failed, and the database is as it was before (${reason}): change the migration, or the rows ` +
       `that violate it. The statement was: ${error.query}`,
   );
 }
