@@ -33,7 +33,7 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
 
 function commonErrors(scope: string): readonly DescribedError[] {
   const expired = new InvalidTokenError('The token has expired');
-  const unavailable = overloaded('The storage cannot be reached at the moment; try again');
+  const unavailable = overloaded('The storage is busy or cannot be reached; try again');
   const outcomeUnknown = new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
   return [
     described('No valid token', { absent: unauthenticated(), expired }, 'WWW-Authenticate'),
@@ -46,13 +46,13 @@ function commonErrors(scope: string): readonly DescribedError[] {
     described('The service failed', { failed: standardError(500) }),
     scope.endsWith(':write')
       ? described(
-          'The service or its database cannot be reached at the moment, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
+          'The service or its database is busy or cannot be reached, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
             'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
             'repeated in each case; then the response has `Retry-After`',
           { unavailable, maintenance: inMaintenance(), outcomeUnknown },
           'Retry-After',
         )
-      : described('The service or its database cannot be reached at the moment', { unavailable }, 'Retry-After'),
+      : described('The service or its database is busy or cannot be reached', { unavailable }, 'Retry-After'),
   ];
 }
 

@@ -36,7 +36,7 @@ function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DiskFullError) return new ApiError(507, 'DISK_FULL', STORAGE_FULL);
   if (error instanceof DatabaseUnavailableError) {
-    return overloaded('The storage cannot be reached at the moment; try again');
+    return overloaded('The storage is busy or cannot be reached; try again');
   }
   if (error instanceof OutcomeUnknownError) {
     // Without a key, a repetition could make the change twice.
