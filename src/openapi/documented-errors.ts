@@ -1,9 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
+import { DatabaseUnavailableError, OutcomeUnknownError } from '../database/errors.js';
 import { BODY_LIMIT, lengthOf } from '../http/body/body-limit.js';
-import { ApiError, invalidHost, overloaded, tooManyFields } from '../http/errors/api-error.js';
-import { type ErrorBody, errorResponse, OUTCOME_UNKNOWN, standardError } from '../http/errors/error-response.js';
+import { type ApiError, invalidHost, tooManyFields } from '../http/errors/api-error.js';
+import { type ErrorBody, errorResponse, standardError } from '../http/errors/error-response.js';
 import { inMaintenance } from '../http/request.guard.js';
 import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
@@ -33,8 +34,8 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
 
 function commonErrors(scope: string): readonly DescribedError[] {
   const expired = new InvalidTokenError('The token has expired');
-  const unavailable = overloaded('The storage is busy or cannot be reached; try again');
-  const outcomeUnknown = new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
+  const unavailable = new DatabaseUnavailableError('The database is busy');
+  const outcomeUnknown = new OutcomeUnknownError('The response to COMMIT was lost');
   return [
     described('No valid token', { absent: unauthenticated(), expired }, 'WWW-Authenticate'),
     described(`The token lacks the scope \`${scope}\``, { scope: forbidden([scope]) }, 'WWW-Authenticate'),

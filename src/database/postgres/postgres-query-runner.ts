@@ -170,7 +170,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // The advisory lock belongs to the transaction, because a pooler gives the session to others. While a migration
     // waits for a table, all requests for that table wait behind it, so it waits for half of their time-out.
     return (
-      `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; ${UNLIMITED}; ` +
+      `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; ${NO_TRANSACTION_TIMEOUT}; ` +
       `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ` +
       `SET LOCAL lock_timeout = ${Math.ceil(this.driver.limits.lock / 2)}`
     );
@@ -178,7 +178,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 }
 
 /** Lifts a limit that the user or the database may have since PostgreSQL 17; older servers reject its name in SET. */
-const UNLIMITED = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'";
+const NO_TRANSACTION_TIMEOUT = "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'";
 
 function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCallback): void {
   const values = (Object.values(row) as unknown[]).flat(Infinity);

@@ -6,7 +6,7 @@ import { BODY_LIMIT, lengthOf } from '../body/body-limit.js';
 import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, ERROR_CODE, overloaded, STORAGE_FULL } from './api-error.js';
 
-export const OUTCOME_UNKNOWN =
+const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request. ' +
   'A POST with an Idempotency-Key can be repeated without a look';
 
