@@ -36,6 +36,9 @@ export class Item {
   @Column('decimal', { precision: 10, scale: 2, default: '0.00' })
   price!: string;
 
+  @Column('varchar', { length: 3, nullable: true })
+  code!: string | null;
+
   @Column('decimal', { precision: 6, nullable: true })
   pieces!: string | null;
 

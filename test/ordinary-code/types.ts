@@ -182,6 +182,8 @@ export const TYPES: Habits = {
       'milliseconds as an instant': { created: 1.7e12 },
       'NaN as a number': { big: NaN },
       'a fraction as a whole number': { big: 1.5 },
+      'a text that is no whole number': { big: '1 day' },
+      'a text that is no uuid': { shelf: { id: 'garbage' } },
     }).map(([what, values]): [string, [Habit, unknown]] => [
       `${what} is an error of the value`,
       [
@@ -193,6 +195,13 @@ export const TYPES: Habits = {
       ],
     ]),
   ),
+  'a text of more characters than its column has is an error, and one of as many is stored': [
+    async ({ items, name }) => {
+      const { code } = await stored(items, { name, code: '🍪🍪🍪' });
+      return [code, await items.update({ name }, { code: 'four' }).catch((error: Error) => error.constructor.name)];
+    },
+    ['🍪🍪🍪', expect.stringMatching(/^(QueryFailed|UnstorableValue)Error$/)],
+  ],
   'NaN in a condition is an error of the value': [
     ({ items, name, dataSource }) =>
       items.findBy({ name, big: NaN }).catch((error: unknown) => {
