@@ -45,6 +45,15 @@ export class Item {
   @Column('bigint', { nullable: true })
   big!: number | string | null;
 
+  @Column('smallint', { nullable: true })
+  small!: number | null;
+
+  @Column('date', { nullable: true })
+  day!: string | null;
+
+  @Column('time', { nullable: true })
+  time!: string | null;
+
   @Column('boolean', { default: 'false' })
   sold!: boolean;
 

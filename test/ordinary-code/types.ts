@@ -183,6 +183,12 @@ export const TYPES: Habits = {
       'NaN as a number': { big: NaN },
       'a fraction as a whole number': { big: 1.5 },
       'a text that is no whole number': { big: '1 day' },
+      'a Date as a whole number': { big: new Date() },
+      'a number beyond 64 bits': { big: 2 ** 63 },
+      'a number beyond 16 bits': { small: 2 ** 15 },
+      'an impossible day': { day: '2026-02-31' },
+      'an impossible time': { time: '25:00' },
+      'NUL in a text': { extra: { a: 1 }, code: 'a\0' },
       'a text that is no uuid': { shelf: { id: 'garbage' } },
     }).map(([what, values]): [string, [Habit, unknown]] => [
       `${what} is an error of the value`,
@@ -201,6 +207,14 @@ export const TYPES: Habits = {
       return [code, await items.update({ name }, { code: 'four' }).catch((error: Error) => error.constructor.name)];
     },
     ['🍪🍪🍪', expect.stringMatching(/^(QueryFailed|UnstorableValue)Error$/)],
+  ],
+  'the ends of a whole number, a day with a time behind it and a time without seconds are stored as by PostgreSQL': [
+    async ({ items, name }) => {
+      const values = { small: -(2 ** 15), day: '2026-01-31T23:00:00-05:00', time: '06:30', extra: ['\0'] };
+      const { small, day, time, extra } = await stored(items, { name, ...values });
+      return [small, day, time, extra];
+    },
+    [-32_768, '2026-01-31', '06:30:00', ['\0']],
   ],
   'NaN in a condition is an error of the value': [
     ({ items, name, dataSource }) =>

@@ -2,32 +2,78 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { UnstorableValueError } from '../columns.js';
 import { rejectUnstorable } from './sqlite-connection.js';
 
+/** Makes the value to store; `undefined` for a value that PostgreSQL rejects. */
+type Convert = (value: unknown) => unknown;
+
+const matching =
+  (pattern: RegExp): Convert =>
+  (value) =>
+    pattern.test(String(value).trim()) ? value : undefined;
+
+const wholeNumber =
+  (bits: number): Convert =>
+  (value) => {
+    const digits = String(value).trim();
+    if (!/^[+-]?\d+$/.test(digits)) return undefined;
+    return BigInt.asIntN(bits, BigInt(digits)) === BigInt(digits) ? value : undefined;
+  };
+
 /** The words of PostgreSQL (https://www.postgresql.org/docs/current/datatype-boolean.html). */
 const BOOLEANS = [/^\s*(f|false|n|no|off|0)\s*$/i, /^\s*(t|true|y|yes|on|1)\s*$/i];
 
-/** The integer types of both engines. */
-const INTEGER = /^(big|small)?int(eger|\d)?$/;
+function booleanOf(value: unknown): boolean | undefined {
+  const index = BOOLEANS.findIndex((words) => words.test(String(value)));
+  return index < 0 ? undefined : index === 1;
+}
 
-/** Texts that PostgreSQL accepts for a value of these types. SQLite would store any other text, too. */
-const TEXTS: readonly (readonly [types: RegExp, texts: RegExp, kind: string])[] = [
-  [INTEGER, /^\s*[+-]?\d+\s*$/, 'whole number'],
-  [/^(real|float|double)/, /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i, 'number'],
-  [/^uuid$/, /^\{?([0-9a-f]{4}-?){7}[0-9a-f]{4}\}?$/i, 'uuid'],
-];
+/** The day in a text, which may have a time behind it. */
+function dayOf(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)([T ].*)?$/.exec(value) ?? [];
+  // An impossible day, such as 31 February, becomes `null` or another day.
+  return new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) ? day : undefined;
+}
+
+const TIME = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/;
+
+function timeOf(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  return TIME.test(value) ? value.padEnd(8, ':00') : undefined;
+}
+
+function instantOf(value: unknown): unknown {
+  return value instanceof Date || (typeof value === 'string' && !Number.isNaN(Date.parse(value))) ? value : undefined;
+}
+
+type Conversion = readonly [kind: string, convert: Convert];
+
+const SHORT: Conversion = ['whole number of 16 bits', wholeNumber(16)];
+const LONG: Conversion = ['whole number of 64 bits', wholeNumber(64)];
+const NUMBER: Conversion = ['number', matching(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i)];
+
+/** Conversions by the type of the column: SQLite would store any value in any column. */
+const CONVERSIONS: Readonly<Record<string, Conversion>> = {
+  ...{ smallint: SHORT, int2: SHORT, integer: LONG, int: LONG, bigint: LONG, int8: LONG },
+  ...{ real: NUMBER, float: NUMBER, double: NUMBER, 'double precision': NUMBER },
+  boolean: ['boolean', booleanOf],
+  uuid: ['uuid', matching(/^\{?([0-9a-f]{4}-?){7}[0-9a-f]{4}\}?$/i)],
+  date: ['day such as 2026-01-31', dayOf],
+  time: ['time such as 06:30', timeOf],
+  datetime: ['instant: use a Date', instantOf],
+};
 
 /**
- * The value for TypeORM, which would store any text or number of a boolean as false, and an instant that is none.
+ * The value for TypeORM, as PostgreSQL stores it.
  * @param sqliteType of the column on SQLite, where a uuid is a text
- * @throws {UnstorableValueError} for a value that PostgreSQL rejects: a boolean, an instant, a number or a text
+ * @throws {UnstorableValueError} for a value that PostgreSQL rejects
  */
 export function acceptedValue(
   value: unknown,
-  { propertyPath, transformer, type: declared, length }: ColumnMetadata,
+  { propertyPath, transformer, type, length }: ColumnMetadata,
   sqliteType: string,
 ): unknown {
   // A transformer may make another value of it.
   if (value == null || transformer !== undefined) return value;
-  const type = declared === 'uuid' ? declared : sqliteType;
   // A time of day has no year.
   if (value instanceof Date && type !== 'time') rejectUnstorable(value);
   const wrong = (kind: string): Error => {
@@ -35,19 +81,11 @@ export function acceptedValue(
     return new UnstorableValueError(`${text} for ${propertyPath} is no ${kind}`, value, propertyPath);
   };
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('number that SQLite can store');
-  if (typeof value === 'number' && !Number.isInteger(value) && INTEGER.test(type)) throw wrong('whole number');
-  if (typeof value === 'string') {
-    const wanted = TEXTS.find(([types, texts]) => types.test(type) && !texts.test(value));
-    if (wanted !== undefined) throw wrong(wanted[2]);
-    if (length && [...value].length > Number(length)) throw wrong(`text of at most ${length} characters`);
-  }
-  if (type === 'boolean' && typeof value !== 'boolean') {
-    const index = BOOLEANS.findIndex((words) => words.test(value as string));
-    if (index < 0) throw wrong('boolean');
-    return index === 1;
-  }
-  if (type === 'datetime' && !(value instanceof Date)) {
-    if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) throw wrong('instant: use a Date');
-  }
-  return value;
+  const [kind = '', convert] = CONVERSIONS[type === 'uuid' ? type : sqliteType] ?? [];
+  const stored = convert === undefined ? value : convert(value);
+  if (stored === undefined) throw wrong(kind);
+  if (typeof stored !== 'string') return stored;
+  if (stored.includes('\0') && type !== 'simple-json') throw wrong('text without NUL');
+  if (length && [...stored].length > Number(length)) throw wrong(`text of at most ${length} characters`);
+  return stored;
 }
