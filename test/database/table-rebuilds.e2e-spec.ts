@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
+import { type DataSource, type MigrationInterface, type QueryRunner, Table, TableColumn } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
@@ -80,6 +80,21 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
     const label = Object.assign(title.clone(), { name: 'label', default: "'none'" });
     await runner.changeColumn('vials', title, label);
     await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
+  }
+
+  async down(): Promise<void> {}
+}
+
+class RenamingATree2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const columns = [
+      { name: 'id', type: 'integer', isPrimary: true },
+      { name: 'parent', type: 'integer', isNullable: true },
+    ];
+    const parent = { columnNames: ['parent'], referencedTableName: 'kinds', referencedColumnNames: ['id'] };
+    await runner.createTable(new Table({ name: 'kinds', columns, foreignKeys: [{ ...parent, onDelete: 'CASCADE' }] }));
+    await runner.query('INSERT INTO kinds VALUES (1, NULL), (2, 1)');
+    await runner.renameTable('kinds', 'sorts');
   }
 
   async down(): Promise<void> {}
@@ -170,6 +185,27 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(renamed.references).toMatchObject([{ table: 'vessels' }, { table: 'vessels' }]);
     await dataSource.undoLastMigration();
     expect(await state()).toEqual(before);
+  });
+
+  it('renames the foreign key of a table to itself when it renames the table', async () => {
+    await openWith(CreateRelated2000000000000, RenamingATree2000000000001);
+    await migrate(dataSource);
+    await dataSource.query('DELETE FROM sorts WHERE id = 1');
+    expect(await dataSource.query('SELECT * FROM sorts')).toEqual([]);
+  });
+
+  const size = new TableColumn({ name: 'size', type: 'varchar', isNullable: true });
+
+  it.each<[how: string, change: () => Promise<unknown>]>([
+    ['in a transaction', () => dataSource.transaction((manager) => manager.queryRunner!.addColumn('jars', size))],
+    ['without one', () => dataSource.createQueryRunner().addColumn('jars', size)],
+    ['by DROP TABLE', () => dataSource.query('DROP TABLE IF EXISTS jars')],
+  ])('is rejected outside a migration, where it would delete rows of other tables: %s', async (_how, change) => {
+    await openWith(CreateRelated2000000000000);
+    const before = await state();
+    await expect(change()).rejects.toThrow('do it in a migration');
+    expect(await state()).toEqual(before);
+    expect(await dataSource.query(`SELECT 1 FROM sqlite_schema WHERE name LIKE 'temporary%'`)).toEqual([]);
   });
 
   it('keeps the CHECKs of a resource, including that of its UUIDs', async () => {

@@ -26,8 +26,20 @@ const REBUILD_STEP = /^\s*(?:ALTER|DROP)\s+TABLE\b/i;
 /** The rename of the old table, before a rebuilt one gets its name. */
 const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
-/** The removal of the old table, after its rows were copied. */
-const REMOVAL = /^\s*DROP\s+TABLE\s+"([^"]+)"/i;
+/** The removal of a table: in a rebuild, after its rows were copied. */
+const REMOVAL = /^\s*DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?["`[]?([^"`\];]+?)["`\]]?[\s;]*$/i;
+
+/** Selects the tables that refer to a table. */
+export const REFERRING =
+  'SELECT child.name FROM sqlite_schema AS child, pragma_foreign_key_list(child.name) AS key ' +
+  `WHERE child.type = 'table' AND key."table" = ? COLLATE NOCASE`;
+
+/** The error for the removal of a table outside a migration: SQLite would delete or change the rows that refer to it. */
+export const referredTo = (table: string, child: string): TypeORMError =>
+  new TypeORMError(
+    `The table "${table}" cannot be rebuilt or dropped here, because rows of "${child}" may refer to it: do it in a ` +
+      'migration, or call beforeMigration() of the query runner before startTransaction()',
+  );
 
 /** Prefix of the name of a table during its rebuild. */
 const TEMPORARY = 'temporary_';
@@ -88,8 +100,11 @@ export class SqliteConnection {
   /** Runs `ALTER TABLE` or `DROP TABLE`, which with foreign keys off may be a step of a rebuild. */
   private rebuildStep(sql: string): StatementResult {
     const { database } = this;
-    if (database.pragma('foreign_keys', { simple: true }) !== 0) return this.execute(sql, []);
     const removed = REMOVAL.exec(sql)?.[1];
+    if (database.pragma('foreign_keys', { simple: true }) !== 0) {
+      if (removed !== undefined) this.rejectReferredTo(removed);
+      return this.execute(sql, []);
+    }
     if (removed !== undefined) this.keepSequence(removed);
     // With this pragma, foreign keys of other tables keep the old name, which the rebuilt table gets afterwards
     // (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
@@ -99,6 +114,12 @@ export class SqliteConnection {
     } finally {
       database.pragma('legacy_alter_table = OFF');
     }
+  }
+
+  private rejectReferredTo(table: string): void {
+    const referring = this.database.prepare(REFERRING).all(table) as { name: string }[];
+    const child = referring.find(({ name }) => name.toLowerCase() !== table.toLowerCase());
+    if (child !== undefined) throw referredTo(table, child.name);
   }
 
   /** Passes the last given id on to a rebuilt table, whose sequence has only the ids of the copied rows. */

@@ -18,7 +18,14 @@ import {
   typeOnSqlite,
   withMilliseconds,
 } from './column-changes.js';
-import { rejectRoundedIntegers, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
+import {
+  REFERRING,
+  referredTo,
+  rejectRoundedIntegers,
+  type Row,
+  type SqliteConnection,
+  type StatementResult,
+} from './sqlite-connection.js';
 import { HAS_BEGUN, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
@@ -115,6 +122,13 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
+  /** TypeORM would leave a foreign key to the table itself with the old name. */
+  override async renameTable(table: Table | string, name: string): Promise<void> {
+    const known = typeof table === 'string' ? await this.getCachedTable(table) : table;
+    for (const key of known.foreignKeys) if (key.referencedTableName === known.name) key.referencedTableName = name;
+    return super.renameTable(known, name);
+  }
+
   /** @throws {TypeORMError} for a row whose parent is missing, unless it was so before the transaction */
   private async rejectOrphans(): Promise<void> {
     const orphans = (await this.query(ORPHANS)) as Row[];
@@ -129,7 +143,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     );
   }
 
+  /** @throws {TypeORMError} while foreign keys are on, for a table that others, or its own rows, refer to */
   protected override async recreateTable(changed: Table, table: Table, migrateData?: boolean): Promise<void> {
+    if (!this.migrating && !this.sqlMemoryMode) {
+      const [child] = (await this.query(REFERRING, [table.name])) as [{ name: string }?];
+      if (child !== undefined) throw referredTo(table.name, child.name);
+    }
     renameInPlace(changed, table);
     dropChecks(changed, table);
     // TypeORM gives the old table the new columns then.
