@@ -190,6 +190,7 @@ export const TYPES: Habits = {
       'an impossible time': { time: '25:00' },
       'NUL in a text': { extra: { a: 1 }, code: 'a\0' },
       'a text that is no uuid': { shelf: { id: 'garbage' } },
+      'a fraction as a generated id': { id: 1.5 },
     }).map(([what, values]): [string, [Habit, unknown]] => [
       `${what} is an error of the value`,
       [

@@ -64,9 +64,9 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     return mainAlias.metadata.generatedColumns
       .filter(isAutoIncrement)
       .map((column) => {
-        const ids = rows.map((row) => Number(column.getEntityValue(row) ?? NaN)).filter(Number.isSafeInteger);
-        return { column, last: Math.max(...ids) };
+        const ids = rows.map((row): unknown => column.getEntityValue(row)).filter((id) => id != null);
+        return { column, last: Math.max(...ids.map(Number)) };
       })
-      .filter(({ last }) => last > -Infinity);
+      .filter(({ last }) => last !== -Infinity);
   }
 }
