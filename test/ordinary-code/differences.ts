@@ -157,6 +157,31 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: 5,
   },
   {
+    what: 'skipUpdateIfNoValuesChanged of an upsert',
+    habit: async (_samples, dataSource) => {
+      const items = dataSource.getRepository(Item);
+      const name = 'skipUpdateIfNoValuesChanged of an upsert';
+      const updated = new Date('2026-01-31T12:00:00Z');
+      await items.insert({ name, updated });
+      await items.upsert({ name, sold: false }, { conflictPaths: ['name'], skipUpdateIfNoValuesChanged: true });
+      return (await items.findOneByOrFail({ name })).updated.getTime() === updated.getTime();
+    },
+    sqlite: false,
+    postgres: true,
+  },
+  {
+    what: 'a pessimistic lock of a query with relations',
+    habit: (_samples, dataSource) =>
+      dataSource.transaction(async (manager) => {
+        const query = { where: { name: 'none' }, relations: { shelf: true } };
+        await manager.find(Item, { ...query, lock: { mode: 'pessimistic_write', tables: ['items'] } });
+        await manager.find(Item, { ...query, lock: { mode: 'pessimistic_write' } });
+        return 'found';
+      }),
+    sqlite: 'found',
+    postgres: expect.objectContaining({ message: expect.stringContaining('FOR UPDATE cannot be applied') }),
+  },
+  {
     what: 'distinctOn()',
     habit: async (samples) => {
       await samples.insert([{ small: 1 }, { small: 1 }, { small: 2 }]);
