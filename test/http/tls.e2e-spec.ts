@@ -88,7 +88,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
 (canMakeCertificates ? describe : describe.skip)('the API port with TLS_CERT_FILE and TLS_KEY_FILE', () => {
   describe('in a process', () => {
     beforeAll(async () => {
-      const limits = { MAX_CONNECTIONS: '10', REQUEST_TIMEOUT: '1000', SHUTDOWN_TIMEOUT: '60000' };
+      const limits = { HOST: '0.0.0.0', MAX_CONNECTIONS: '10', REQUEST_TIMEOUT: '1000', SHUTDOWN_TIMEOUT: '60000' };
       service = await startLoggedService({ ...environment, ...limits });
     });
 
@@ -154,6 +154,17 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 0);
       expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
       expect(service.output).not.toContain('"level":"fatal"');
+    });
+
+    it('counts connections from one port of a client to two addresses of the service', async () => {
+      const from = (host: string, localPort = 0): Promise<TLSSocket> =>
+        connection({ socket: connect({ host, port: portOf(service), localAddress: '127.0.0.1', localPort }) });
+      const first = await from('127.0.0.1');
+      expect(await statuses(first, request('GET', '/cookies?limit=1'), 1)).toEqual([200]);
+      await from('127.0.0.2', first.localPort);
+      await untilMetric(service, 'http_connections_open', 2);
+      first.destroy();
+      await untilMetric(service, 'http_connections_open', 1);
     });
 
     it('does not take a socket that its client has reset for that of another such client', () => {

@@ -180,9 +180,13 @@ export class Connections implements ConnectionOwner {
 
   /** Replaces the connection of a finished TLS handshake by that of its decrypted data. Handshakes have limits, too. */
   private acceptSecure(socket: TLSSocket): void {
-    const { remoteAddress, remotePort } = socket;
+    const { remotePort, remoteAddress, localAddress } = socket;
+    // A client may use one port for connections to several addresses of this machine.
     const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>
-      !hasClosed && wire.remotePort === remotePort && wire.remoteAddress === remoteAddress;
+      !hasClosed &&
+      wire.remotePort === remotePort &&
+      wire.remoteAddress === remoteAddress &&
+      wire.localAddress === localAddress;
     // A socket that its client has reset has no address.
     const handshake = remotePort === undefined ? undefined : [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
