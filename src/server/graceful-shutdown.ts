@@ -32,7 +32,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
     app.get(Health, { strict: false }).isStopping = true;
     connections.isClosing = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
-    connections.closePort();
+    await connections.closePort();
     await steps?.portClosed();
     await connections.finish(shutdownTimeout, IDLE_GRACE);
     await steps?.requestsFinished();

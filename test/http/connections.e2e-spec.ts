@@ -11,6 +11,7 @@ import { Public } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { SETTINGS } from '../../src/features.js';
+import { connectionsOf } from '../../src/http/connections/connections.js';
 import { until } from '../support/until.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { connected, responsesIn } from '../support/raw-http.js';
@@ -442,6 +443,16 @@ describe('connections', () => {
       await closed;
     },
   );
+
+  it('get their responses if they still waited to be accepted when the port closed', async () => {
+    await start();
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => connection()));
+    for (const socket of waiting) socket.write(post('waiting'));
+    const finished = connectionsOf(service.app.getHttpServer()).finish(10_000, 500);
+    const statuses = await Promise.all(waiting.map((socket) => statusesUntilClose(socket)));
+    expect(statuses).toEqual(waiting.map(() => [201]));
+    await finished;
+  });
 
   it('are cut off when a request takes longer than SHUTDOWN_TIMEOUT after the application was closed', async () => {
     await start({ SHUTDOWN_TIMEOUT: '300', RESPONSE_STALL_TIMEOUT: '600000' });

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
@@ -18,6 +18,9 @@ const SWEEP_INTERVAL = 1000;
 const RELIEF_INTERVAL = 100;
 const STOP_INTERVAL = 5;
 
+/** Milliseconds that the connections which wait at the port, and those that follow them, delay its closing. */
+const ACCEPT_GRACE = 500;
+
 /** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
@@ -33,6 +36,7 @@ export class Connections implements ConnectionOwner {
   private server!: http.Server;
   requestHandler!: http.RequestListener;
   private reliefAt = -Infinity;
+  private accepted = 0;
 
   /** @param tls the files of the certificate; with both of them, the server uses TLS */
   constructor(
@@ -106,8 +110,16 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Accepts no more connections; the open ones stay open. */
-  closePort(): void {
+  /** Accepts the connections that wait at the port, then no more; the open ones stay open. */
+  async closePort(): Promise<void> {
+    // Node accepts one connection in each turn of its loop, and the system resets those that wait when the port closes.
+    // The first of two turns may end before Node looks at the port.
+    const end = performance.now() + ACCEPT_GRACE;
+    for (let seen = -1; seen !== this.accepted && performance.now() < end;) {
+      seen = this.accepted;
+      await turn();
+      await turn();
+    }
     // `close` of http.Server would close idle connections immediately, and lose requests in transit.
     if (this.server.listening) NetServer.prototype.close.call(this.server);
   }
@@ -115,7 +127,7 @@ export class Connections implements ConnectionOwner {
   /** Closes the port, after `idleGrace` milliseconds idle connections, and after `timeout` those with requests. */
   async finish(timeout: number, idleGrace = 0): Promise<void> {
     this.isClosing = true;
-    this.closePort();
+    await this.closePort();
     const began = performance.now();
     while (this.open > 0) {
       const elapsed = performance.now() - began;
@@ -199,6 +211,7 @@ export class Connections implements ConnectionOwner {
   }
 
   private accept(socket: Socket, wire = socket): void {
+    this.accepted += 1;
     const connection = new Connection(socket, this, wire);
     this.bySocket.set(socket, connection);
     this.all.add(connection);
