@@ -24,7 +24,7 @@ export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
   const cert = withMessage(after('TLS_CERT_FILE'), () => certificateIn(certFile));
   const key = withMessage(after('TLS_KEY_FILE'), () => privateKeyIn(keyFile));
   if (!cert.parsed.checkPrivateKey(key.parsed)) {
-    throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
+    throw new Error(`the private key in ${keyFile} does not belong to the first certificate in ${certFile}`);
   }
   // Only OpenSSL checks the certificates after the first, and the strength of the key.
   const rejected = (reason: string): string => `TLS cannot use ${certFile} with ${keyFile}: ${reason}`;

@@ -227,7 +227,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
     expect(() => loadConfig({ TLS_CERT_FILE })).toThrow(both);
     expect(() => loadConfig({ TLS_KEY_FILE })).toThrow(both);
     expect(() => loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE: other.key })).toThrow(
-      `TLS_KEY_FILE is wrong: the private key in ${other.key} does not belong to the certificate in ${files.certificate}`,
+      `TLS_KEY_FILE is wrong: the private key in ${other.key} does not belong to the first certificate in ${files.certificate}`,
     );
     expect(() => loadConfig({ TLS_CERT_FILE: empty, TLS_KEY_FILE: join(folder, 'none') })).toThrow(
       /TLS_CERT_FILE must name a file with a PEM certificate.*TLS_KEY_FILE must name a file that the service can read: ENOENT/s,
