@@ -329,7 +329,7 @@ describePostgres('a server', () => {
       expect(await start(latin.href)).toContain('LATIN1');
     });
 
-    it('reports that the server requires TLS or a password', async () => {
+    it('reports that the server requires TLS, a password or a line of pg_hba.conf', async () => {
       const bare = new URL(url);
       bare.password = '';
       expect(await start(bare.href)).toContain('requires a password');
@@ -337,6 +337,7 @@ describePostgres('a server', () => {
       await onServer(url, (client) => client.query('SELECT pg_reload_conf()'));
       const encrypted = server.url('encrypted');
       await until(async () => (await start(encrypted)).includes('sslmode=verify-full'), 'TLS is required');
+      expect(await start(server.url('unlisted'))).toContain('its pg_hba.conf does not admit the connection');
     });
   });
 

@@ -136,7 +136,11 @@ const REASONS: readonly [RegExp, string][] = [
   [/^ECONNREFUSED /, 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
   [/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT) /, 'the host cannot be reached; correct it in DATABASE_URL, or the network'],
   [/^ENOENT /, 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
-  [/^(28P01|28000) .*no encryption/, 'it requires TLS; add ?sslmode=verify-full to DATABASE_URL'],
+  // The name of the file is in the message in every language.
+  [
+    /^28000 .*pg_hba\.conf/,
+    'its pg_hba.conf does not admit the connection (%s); add a line there, or ?sslmode=verify-full to DATABASE_URL',
+  ],
   [/^(28P01|28000) /, 'it rejects the user (%s); correct user and password in DATABASE_URL'],
   [/^3D000 /, 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501 /, 'the user lacks a right (%s); make the user the owner of the database'],
