@@ -249,6 +249,19 @@ describe('routes of a module beside the resource kit', () => {
     expect(() => filter.catch(new Error('secret'), host)).toThrow('context: (_request, reply) => ({ reply })');
   });
 
+  it('the error of a GraphQL resolver has its code where clients of Apollo read it', () => {
+    const reply = { request: { id: '1', method: 'POST', routeOptions: {} } };
+    const host = new ExecutionContextHost([{}, {}, { reply }, { fieldName: 'jars', parentType: { name: 'Query' } }]);
+    host.setType('graphql');
+    const { app } = service;
+    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
+    const extensions = { statusCode: 400, errorCode: 'BAD_REQUEST', code: 'BAD_REQUEST' };
+    const jars = () => filter.catch(new BadRequestException('No jars today'), host);
+    expect(jars).toThrow(
+      expect.objectContaining({ message: 'No jars today', extensions: expect.objectContaining(extensions) }),
+    );
+  });
+
   it('return the error that middleware throws', async () => {
     const answer = await client.get('/jars/7?reject');
     expectError(answer, 400, 'BAD_REQUEST');

@@ -55,10 +55,10 @@ function sendToSocket(error: unknown, host: ArgumentsHost): void {
   host.switchToWs().getClient<{ send(text: string): void }>().send(JSON.stringify(message));
 }
 
-/** The error of a field of GraphQL. Its response has `extensions` with the status, the code and the details. */
+/** The error of a field of GraphQL. Its `extensions` have the body of the error, and `code`, which Apollo's clients read. */
 function errorOfField(error: unknown, host: ArgumentsHost, requestId: string): Error {
   const { message, ...extensions } = bodyOf(error, host, requestId);
-  return Object.assign(new Error(message), { extensions });
+  return Object.assign(new Error(message), { extensions: { ...extensions, code: extensions.errorCode } });
 }
 
 function bodyOf(thrown: unknown, host: ArgumentsHost, requestId: string): ErrorBody {
