@@ -21,6 +21,8 @@ const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
 try {
   const environment = { DATABASE_URL: `sqlite:${join(folder, 'database.sqlite')}`, LOG_LEVEL: 'silent' };
   const app = await createApp(loadConfig(environment, SETTINGS));
+  // As in tests, the contract has the paths without a prefix that `createApp` sets.
+  app.setGlobalPrefix('');
   const document = JSON.stringify(openApiDocument(app));
   await app.close();
   writeFileSync(FILE, await format(document, { ...(await resolveConfig(FILE)), filepath: FILE }));

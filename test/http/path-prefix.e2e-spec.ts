@@ -1,9 +1,23 @@
-import { ConsoleLogger, VersioningType } from '@nestjs/common';
+import { ConsoleLogger, Module, VersioningType } from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
 import { Config } from '../../src/config/config.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { logStartupBanner } from '../../src/server/startup-banner.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
-import { COOKIE, sharedService, startService, token } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService, token } from '../support/service.js';
+
+/** Sets a prefix before the end of `createApp`, as teams do there. */
+@Module({})
+class PrefixModule {
+  constructor(config: ApplicationConfig) {
+    config.setGlobalPrefix('store');
+  }
+}
+
+it('GET /cookies returns 200 in a test, although the application sets a global prefix', async () => {
+  await using service = await startService({}, [PrefixModule]);
+  expect((await Client.of(service).get('/cookies')).status).toBe(200);
+});
 
 it('the start with a global prefix logs its address, and the document has the prefix in its paths', async () => {
   await using service = await startService({ HOST: '::1' }, [], [], undefined, (each) => each.setGlobalPrefix('v1'));

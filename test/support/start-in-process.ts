@@ -26,6 +26,8 @@ export async function startInProcess(
   const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
   const module = await override(builder, config).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+  // Tests name the paths without a prefix that `createApp` sets.
+  app.setGlobalPrefix('');
   await configure?.(app);
   await app.listen({ host: config.host, port: config.port });
   const stop = async (): Promise<void> => {
