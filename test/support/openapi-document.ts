@@ -2,15 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import type { Answer } from './service.js';
 
 /** Header fields of HTTP itself, which OpenAPI documents do not describe. Add those of your plugins, such as helmet. */
-const HTTP_FIELDS = [
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'date',
-  'keep-alive',
-  'transfer-encoding',
-];
+const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
 /** The OpenAPI document of a running service, with which responses and bodies are compared. */
 export class OpenApiDocument {
