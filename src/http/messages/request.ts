@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 import type { ArgumentsHost } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?![^\s,])/g;
@@ -46,21 +47,12 @@ export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
   return addressKey(clientAddress(ip, socket.remoteAddress));
 }
 
-const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/;
-
 /** The key under which a client is counted: its IPv4 address, or the /64 network of its IPv6 address. */
 export function addressKey(address = ''): string {
   if (!isIPv6(address)) return address;
-  // The parser of URLs writes each address in one way, and a proxy in any. It knows no zones (`%eth0`).
-  const { hostname } = new URL(`http://[${address.replace(/%.*/, '')}]`);
-  const mapped = (MAPPED_IPV4.exec(hostname) ?? []).slice(1).map((group) => parseInt(group, 16));
-  if (mapped.length > 0) return mapped.flatMap((group) => [group >> 8, group & 0xff]).join('.');
-  const [head = '', tail] = hostname.slice(1, -1).split('::');
-  const groups = head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
-  return [...groups, ...Array<string>(Math.max(missing, 0)).fill('0'), ...(tail ?? '').split(':')]
-    .slice(0, 4)
-    .join(':');
+  // Node accepts more zones (`%eth0.1`) than the parser. A mapped address becomes one of IPv4.
+  const parsed = ipaddr.process(address.replace(/%.*/, ''));
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
 }
 
 const NO_REPLY_IN_CONTEXT =
