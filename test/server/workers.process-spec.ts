@@ -1,4 +1,6 @@
+import { buffer } from 'node:stream/consumers';
 import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { connected, responsesIn } from '../support/raw-http.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { untilWritten } from '../faults/fault.js';
@@ -6,6 +8,8 @@ import { Load } from '../support/load/load.js';
 import { workersOf } from '../support/workers/workers.js';
 
 const CLIENTS = 6;
+/** Connections that the system has made, and the service has not accepted yet. */
+const WAITING = 100;
 
 describe('a service with two workers under load', () => {
   const folder = temporaryFolder();
@@ -34,10 +38,14 @@ describe('a service with two workers under load', () => {
     expect(service.child.exitCode).toBe(null);
   });
 
-  it('finishes every request that it has begun on SIGTERM, and exits with 0', async () => {
+  it('finishes every request that it has begun, or that waits at the port, on SIGTERM, and exits with 0', async () => {
     const load = writeUntil(AbortSignal.timeout(60_000), service, ledger, CLIENTS);
     await untilWritten(ledger, 100);
+    const waiting = await Promise.all(Array.from({ length: WAITING }, () => connected(service.url)));
+    for (const socket of waiting) socket.write('GET /cookies HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const code = service.end();
+    const responses = (await Promise.all(waiting.map(buffer))).flatMap(responsesIn);
+    expect(responses.map(({ status }) => status)).toEqual(waiting.map(() => 401));
     expect(await load).toBe(CLIENTS);
     expect(await code).toBe(0);
     expect(ledger.answered(/ (5\d\d|unknown)/)).toBe(0);
@@ -45,6 +53,6 @@ describe('a service with two workers under load', () => {
     await service.outputEnd();
     const { lines } = service;
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped', context: 'Service' });
-    expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./));
+    expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./) + WAITING);
   });
 });

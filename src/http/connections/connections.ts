@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
@@ -18,7 +18,8 @@ const SWEEP_INTERVAL = 1000;
 const RELIEF_INTERVAL = 100;
 const STOP_INTERVAL = 5;
 
-/** Milliseconds that the connections which wait at the port, and those that follow them, delay its closing. */
+/** Milliseconds until a port counts as empty, and those that connections which wait there may delay its closing. */
+const ACCEPT_PAUSE = 20;
 const ACCEPT_GRACE = 500;
 
 /** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
@@ -112,16 +113,15 @@ export class Connections implements ConnectionOwner {
 
   /** Accepts the connections that wait at the port, then no more; the open ones stay open. */
   async closePort(): Promise<void> {
+    if (!this.server.listening) return;
     // Node accepts one connection in each turn of its loop, and the system resets those that wait when the port closes.
-    // The first of two turns may end before Node looks at the port.
     const end = performance.now() + ACCEPT_GRACE;
     for (let seen = -1; seen !== this.accepted && performance.now() < end;) {
       seen = this.accepted;
-      await turn();
-      await turn();
+      await sleep(ACCEPT_PAUSE);
     }
     // `close` of http.Server would close idle connections immediately, and lose requests in transit.
-    if (this.server.listening) NetServer.prototype.close.call(this.server);
+    NetServer.prototype.close.call(this.server);
   }
 
   /** Closes the port, after `idleGrace` milliseconds idle connections, and after `timeout` those with requests. */
