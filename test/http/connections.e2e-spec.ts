@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -225,6 +226,22 @@ describe('a client that sends requests and does not read', () => {
     }
     await until(() => logged('page-59').length > 0, 'some have been cut off');
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
+  });
+
+  it('is cut off when WebSockets hold a quarter of RESPONSE_BUFFER_BYTES in messages, and a reader stays', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '6000000' });
+    const server = service.app.getHttpServer();
+    server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
+      connectionsOf(server).upgrade(request, 'upgrade');
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\n\r\n${'m'.repeat(10_000_000)}`);
+    });
+    const [reader, idle] = [await connection(), await connection({ reads: false })];
+    const received = receivedBy(reader);
+    for (const socket of [reader, idle])
+      socket.write(get('/').replace('Host', 'Connection: upgrade\r\nUpgrade: websocket\r\nHost'));
+    await untilMetric(service, 'http_connections_cut_total{reason="overload"}', 1);
+    expect(received().length).toBeGreaterThan(10_000_000);
+    expect(reader.destroyed).toBe(false);
   });
 
   it('is cut off for another client only after clients that have read nothing for longer', async () => {

@@ -228,7 +228,20 @@ export class Connections implements ConnectionOwner {
       if (connection.flow.isStalled(stallTimeout, now, readQueues)) connection.cut('stalled');
       else if (connection.isLingering(now) || connection.hasLeftEvents) connection.socket.destroy();
     }
+    this.limitMessages();
     this.requests.endLateOrphans(now);
+  }
+
+  /** Cuts the WebSockets with the most unread bytes until all together hold no more than a quarter of the budget. */
+  private limitMessages(): void {
+    const sockets = [...this.all].filter(({ isWebSocket }) => isWebSocket);
+    sockets.sort((a, b) => b.socket.writableLength - a.socket.writableLength);
+    let excess = sockets.reduce((bytes, { socket }) => bytes + socket.writableLength, -this.limits.bufferedBytes / 4);
+    for (const connection of sockets) {
+      if (excess <= 0) return;
+      excess -= connection.socket.writableLength;
+      connection.cut('overload');
+    }
   }
 }
 
