@@ -339,7 +339,7 @@ describeInBrowser('the admin page', () => {
     complaints.length = 0;
   });
 
-  it('shows an error when the service does not respond, and creates one record however often Save is pressed', async () => {
+  it('shows an error when the service does not respond or a proxy sends an empty 503, and creates one record however often Save is pressed', async () => {
     await visit('/cookies');
     const before = (await read('/cookies')).length;
     await button('Add a cookie').click();
@@ -355,6 +355,9 @@ describeInBrowser('the admin page', () => {
     );
     await button('Save').click();
     await dialog().getByText('The service does not respond').waitFor();
+    await page.route('**/cookies', (route) => route.fulfill({ status: 503 }), { times: 1 });
+    await button('Save').click();
+    await dialog().getByText('The response has the status 503.').waitFor();
     await button('Save').click();
     await page.waitForURL(/#\/cookies\/\d+$/);
     expect((await read('/cookies')).length).toBe(before + 1);

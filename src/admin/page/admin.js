@@ -64,7 +64,9 @@ async function send(method, path, { body, headers } = {}) {
     throw new Error(`The response (status ${response.status}) is not JSON or is incomplete.`);
   }
   if (response.ok) return { data, headers: response.headers };
-  const error = Object.assign(new Error(data.message), { status: response.status, details: data.details });
+  // The error of a proxy may be empty.
+  const { message = `The response has the status ${response.status}.`, details } = data ?? {};
+  const error = Object.assign(new Error(message), { status: response.status, details });
   if (error.status === 401) showSignIn(error);
   throw error;
 }
