@@ -206,11 +206,13 @@ export const RECORDS: Habits = {
         { name: 'rate', type: 'decimal', precision: 5, scale: 3 },
         { name: 'fee', type: 'double precision' },
         { name: 'sealed', type: 'varchar' },
+        { name: 'grams', type: 'integer' },
+        { name: 'cost', type: 'integer' },
       ];
       await dataSource.transaction(async ({ queryRunner }) => {
         await queryRunner!.createTable(new Table({ name: 'crates', columns }));
         await queryRunner!.query(
-          `INSERT INTO crates VALUES ('heavy', 1.4, 3.00, 2.5, 'soon', '2026-01-31T01:00:00+02:00', 1.235, 1.255, 'often')`,
+          `INSERT INTO crates VALUES ('heavy', 1.4, 3.00, 2.5, 'soon', '2026-01-31T01:00:00+02:00', 1.235, 1.255, 'often', 32768, 100)`,
         );
       });
       const change = (name: string, column: Partial<TableColumnOptions>) =>
@@ -221,20 +223,22 @@ export const RECORDS: Habits = {
       for (const [name, type] of Object.entries({ price: 'integer', weight: 'integer', packed: 'timestamp' })) {
         await change(name, { type }).catch(() => rejected.push(name));
       }
-      for (const name of ['rate', 'fee']) {
-        await change(name, { type: 'decimal', precision: 5, scale: 2 }).catch(() => rejected.push(name));
+      for (const [name, precision] of Object.entries({ rate: 5, fee: 5, cost: 4, pieces: 2 })) {
+        await change(name, { type: 'decimal', precision, scale: 2 }).catch(() => rejected.push(name));
       }
       await change('sealed', { type: 'boolean' }).catch(() => rejected.push('sealed'));
+      await change('grams', { type: 'smallint' }).catch(() => rejected.push('grams'));
+      await change('label', { length: '3' }).catch(() => rejected.push('label'));
+      await change('label', { length: '5' });
+      await change('cost', { type: 'decimal', precision: 5, scale: 2 });
       await change('price', { type: 'decimal', precision: 5, scale: 1 });
-      // SQLite has no limit for the length of a text.
-      await change('label', { length: '3' }).catch(() => undefined);
       await change('pieces', { type: 'integer' });
       await change('sent', { type: 'timestamp' });
       const right = `label = 'heavy' AND price > 1.3 AND pieces = 3 AND weight > 2.4 AND packed = 'soon' AND rate > 1.234`;
       const rows = await dataSource.sql`SELECT 1 AS one FROM crates WHERE sent = ${new Date('2026-01-30T23:00:00Z')}`;
       return [rejected, rows, (await dataSource.query<object[]>(`SELECT label FROM crates WHERE ${right}`)).length];
     },
-    [['price', 'weight', 'packed', 'rate', 'fee', 'sealed'], [{ one: 1 }], 1],
+    [['price', 'weight', 'packed', 'rate', 'fee', 'cost', 'pieces', 'sealed', 'grams', 'label'], [{ one: 1 }], 1],
   ],
   'dropColumn() drops the CHECKs that name the column, and keeps the others': [
     async ({ dataSource }) => {

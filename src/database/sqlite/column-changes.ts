@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Table, TableColumn } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { scaleOf } from '../columns.js';
@@ -51,15 +52,18 @@ export function dropChecks(changed: Table, table: Table): void {
   changed.checks = changed.checks.filter(({ expression = '' }) => !dropped.some((name) => expression.includes(name)));
 }
 
-/** Columns whose type or scale a rebuild changes. TypeORM copies their values as they are. */
+/** Columns whose type, scale or size a rebuild changes. TypeORM copies their values as they are. */
 function changedTypes(changed: Table, table: Table) {
   if (changed.columns.length !== table.columns.length) return [];
-  const typeOf = (column: TableColumn) => ({ type: typeOnSqlite(column.type), scale: scaleOf(column) });
+  const typeOf = (column: TableColumn) => ({
+    ...{ type: typeOnSqlite(column.type), scale: scaleOf(column) },
+    ...{ precision: column.precision ?? 0, length: Number(column.length) },
+  });
   return changed.columns
     .map((column, index) => {
       return { column: `"${column.name}"`, before: typeOf(table.columns[index]!), after: typeOf(column) };
     })
-    .filter(({ before, after }) => before.type !== after.type || before.scale !== after.scale);
+    .filter(({ before, after }) => !isDeepStrictEqual(before, after));
 }
 
 /** Statements that turn values into days or instants as they are stored, and back. */
@@ -76,12 +80,18 @@ const dateSql = (type: string, column: string): string => `strftime('${FORMATS[t
 
 /** Statements that select values which a changed column must not have: SQLite stores any value in any column. */
 export function misfits(changed: Table, table: Table): { readonly sql: string; readonly message: string }[] {
-  return changedTypes(changed, table).flatMap(({ column, after: { type, scale } }) => {
-    const isDate = FORMATS[type] !== undefined;
-    if (!isDate && STORED[type] === undefined) return [];
-    const ofType = isDate ? `${column} = ${dateSql(type, column)}` : `typeof(${column}) IN ${STORED[type]}`;
-    const fits = scale === undefined ? ofType : `${ofType} AND ${column} = round(${column}, ${scale})`;
-    const kind = scale === undefined ? type : `${type} with ${scale} digits after the point`;
+  return changedTypes(changed, table).flatMap(({ column, after: { type, scale, precision, length } }) => {
+    const conditions = [
+      FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
+      STORED[type] !== undefined && `typeof(${column}) IN ${STORED[type]}`,
+      scale !== undefined && `${column} = round(${column}, ${scale}) AND abs(${column}) < 1e${precision - scale}`,
+      type === 'smallint' && `${column} BETWEEN -32768 AND 32767`,
+      length > 0 && `length(${column}) <= ${length}`,
+    ].filter((condition) => condition !== false);
+    if (conditions.length === 0) return [];
+    const size = scale === undefined ? length || '' : `${precision},${scale}`;
+    const kind = size === '' ? type : `${type}(${size})`;
+    const fits = conditions.join(' AND ');
     const sql = `SELECT ${column} AS value FROM "${changed.name}" WHERE ${column} IS NOT NULL AND (${fits}) IS NOT 1 LIMIT 1`;
     return [{ sql, message: `of ${column} in "${changed.name}" is no ${kind}; change such rows before the column` }];
   });
