@@ -9,7 +9,7 @@ if [ -z "$old" ]; then
   echo 'No replica runs. Start the cluster: docker compose -f compose.cluster.yaml up --wait' >&2
   exit 1
 fi
-count=$(echo "$old" | wc -l)
+count=$(compose ps -aq service | wc -l)
 # A new replica that does not become healthy is removed; left there, it would make every later roll fail.
 remove_new() {
   for replica in $(compose ps -aq service); do
@@ -20,9 +20,18 @@ remove_new() {
   echo 'The roll stopped, because a replica is not healthy (see above).' >&2
   exit 1
 }
+# `compose run` would build a missing image: a version to go back to would be the code of this folder.
+for image in $(compose config --images service); do
+  ${DOCKER:-docker} image inspect "$image" > /dev/null 2>&1 || ${DOCKER:-docker} pull "$image" || {
+    echo "There is no image $image: build it, or correct VERSION." >&2
+    exit 1
+  }
+done
 # Once: the migrations of the new image. They must suit the old replicas, which still run (docs/operating.md). A capacity that has
 # been forgotten, below what is stored, ends it here: the new replicas would reject every POST.
 compose run --rm --no-deps migrate cli migrate --check-capacity
+# A stopped replica would start again with its old image, and pass for the new one.
+compose rm -f service > /dev/null
 for replica in $old; do
   before=$(compose ps -aq service)
   compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service || remove_new

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000 in .env): restarts every replica, one after the other,
 # then replaces every one (deploy/roll.sh), under load. Fails when one request failed or one acknowledged record is missing, or when
-# roll.sh leaves other replicas after a capacity below what is stored, or after a setting with which none is healthy.
+# roll.sh leaves other replicas after a capacity below what is stored, a setting with which none is healthy, or a missing image.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DOCKER=${DOCKER:-docker}
@@ -28,17 +28,24 @@ restart_each() {
 }
 under_load 'restarted one after the other' restart_each
 under_load 'replaced one after the other' ./deploy/roll.sh
+# A killed replica is replaced as well: it is not started again with its old image.
+before=$(compose ps -aq service)
+$DOCKER kill "$(echo "$before" | head -n 1)" > /dev/null
+./deploy/roll.sh > /dev/null 2>&1
+after=$(compose ps -q service)
+[ "$(echo "$after" | wc -l)" = "$(echo "$before" | wc -l)" ] || { echo 'roll.sh lost a replica'; exit 1; }
+if echo "$after" | grep -qF "$before"; then echo 'roll.sh kept a killed replica'; exit 1; fi
 # The load has stored more than one record. With the second setting a new replica starts and never becomes healthy.
 replicas=$(compose ps -aq service | sort)
 kept=$(mktemp)
 cp .env "$kept"
 trap 'cp "$kept" .env' EXIT
-for wrong in COOKIES_CAPACITY=1 MANAGEMENT_HOST=127.0.0.2; do
+for wrong in COOKIES_CAPACITY=1 MANAGEMENT_HOST=127.0.0.2 VERSION=0.0.0-unbuilt; do
   { cat "$kept"; echo $wrong; } > .env
   if ./deploy/roll.sh > /tmp/rolling.$$.log 2>&1; then
     echo "roll.sh went on with $wrong"; exit 1
   fi
-  grep -qE 'COOKIES_CAPACITY|is not healthy' /tmp/rolling.$$.log || { cat /tmp/rolling.$$.log; exit 1; }
+  grep -qE 'COOKIES_CAPACITY|is not healthy|correct VERSION' /tmp/rolling.$$.log || { cat /tmp/rolling.$$.log; exit 1; }
   rm -f /tmp/rolling.$$.log
   [ "$(compose ps -aq service | sort)" = "$replicas" ] || { echo "roll.sh with $wrong left other replicas"; exit 1; }
   echo "rejected with $wrong"
