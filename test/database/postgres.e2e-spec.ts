@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -432,7 +433,19 @@ describePostgres('a server', () => {
     it('is rejected when its certificate is not trusted, or names another host', async () => {
       expect(await startAt('localhost', 'verify-full')).toContain('DATABASE_SSL_CA_FILE');
       expect(await startAt('127.0.0.1', 'verify-ca')).toContain('not trusted');
-      expect(await startAt('127.0.0.1', 'verify-full', certificate)).toContain('not trusted');
+      expect(await startAt('127.0.0.1', 'verify-full', certificate)).toMatch(/names another host .* correct the host/);
+    });
+
+    it('is rejected when its certificate has expired, which another authority would not change', async () => {
+      const [crt, key] = ['server.crt', 'server.key'].map((name) => join(server.folder, 'data', name));
+      execFileSync('openssl', ['x509', '-in', crt!, '-signkey', key!, '-days', '-1', '-out', crt!], {
+        stdio: 'ignore',
+      });
+      await server.stop();
+      await server.start();
+      expect(await startAt('localhost', 'verify-full', readFileSync(crt!, 'utf8'))).toMatch(
+        /not valid now .* renew it/,
+      );
     });
   });
 });

@@ -147,7 +147,15 @@ const REASONS: readonly [RegExp, string][] = [
   [/^25006 /, 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],
   [/^(53300|57P0.) /, 'it takes no connections at the moment (%s); try again'],
   [
-    /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/,
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
+    'its TLS certificate is not valid now (%s); renew it at the server, or set the clock',
+  ],
+  [
+    /ALTNAME_INVALID /,
+    'its TLS certificate names another host (%s); correct the host in DATABASE_URL, or set sslmode=verify-ca',
+  ],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO/,
     'its TLS certificate is not trusted (%s); set DATABASE_SSL_CA_FILE, or sslmode in DATABASE_URL',
   ],
   [/^\S*(EPROTO|ERR_SSL)/, 'the TLS handshake failed; correct sslmode in DATABASE_URL'],
