@@ -1,7 +1,9 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { createRemoteJWKSet, type CryptoKey, customFetch, errors, type JWTHeaderParameters } from 'jose';
+import { problemOf } from '../config/setting.js';
 import { providerUrl } from '../config/token-issuer.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { reasonOf } from '../logging/reason.js';
@@ -130,9 +132,10 @@ async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
     cooldownDuration: Infinity,
   });
   await keySet.reload();
-  // Without any public key, all tokens would be invalid.
-  const isUseful = keySet.jwks()!.keys.some(({ kty }) => kty === 'RSA' || kty === 'EC' || kty === 'OKP');
-  if (!isUseful) throw new Error(`${address.href} has no public key`);
+  // Without any valid public key, all tokens would be invalid.
+  const isValid = (key: JsonWebKey): boolean => problemOf(() => createPublicKey({ key, format: 'jwk' })) === undefined;
+  const isUseful = keySet.jwks()!.keys.some(isValid);
+  if (!isUseful) throw new Error(`${address.href} has no valid public key`);
   return keySet;
 }
 
