@@ -341,3 +341,21 @@ it('a partial unique index leaves the count and the capacity exact for rows outs
   expect(await client.post(vanilla)).toMatchObject({ status: 409, body: { details: [{ pointer: '/wish' }] } });
   expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('3');
 });
+
+(isSqlite ? it.skip : it)(
+  'a statement of more rows than the largest step between revisions changes each ETag',
+  async () => {
+    await using service = await startService({ COOKIES_CAPACITY: '30' });
+    const source = service.app.get(DataSource);
+    // As with more than a million rows, in less time.
+    const [{ sql }] = await source.query(
+      `SELECT replace(pg_get_functiondef('cookies_books'::regproc), '1000000', '10') AS sql`,
+    );
+    await source.query(sql);
+    await source.query(`INSERT INTO cookies (${COLUMNS}) SELECT 'vanilla', 'small', 'a' FROM generate_series(1, 30)`);
+    await source.query(`UPDATE cookies SET wish = 'b'`);
+    const counts = `SELECT used, revision, (SELECT count(DISTINCT revision) FROM cookies) AS etags FROM storage`;
+    const [counted] = await source.query(`${counts} WHERE resource = 'cookies'`);
+    expect(Object.values(counted).map(Number)).toEqual([30, 60, 30]);
+  },
+);

@@ -324,6 +324,16 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.get(record.id)).version.epoch).toBe(version.epoch);
   });
 
+  it('stores none of many records if one is rejected and the transaction goes on', async () => {
+    await transaction(dataSource, async (tx) => {
+      const many = samples.in(tx).createMany([sample(), sample({ colour: 'blue' })]);
+      await expect(many).rejects.toBeInstanceOf(QueryFailedError);
+      await samples.in(tx).create(sample({ amount: 5 }));
+    });
+    expect((await listed()).map(({ amount }) => amount)).toEqual([5]);
+    expect((await samples.usage()).count).toBe(1);
+  });
+
   it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
     // The service makes a 400 of this error.
     const many = transaction(dataSource, (tx) =>

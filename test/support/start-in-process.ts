@@ -44,9 +44,16 @@ async function runMigrations(config: Config, migrations: readonly MigrationInter
   const dataSource = await (await createDataSource(config)).initialize();
   try {
     await migrate(dataSource);
-    await dataSource.transaction(async ({ queryRunner }) => {
-      for (const migration of migrations) await migration.up(queryRunner!);
-    });
+    const runner = dataSource.createQueryRunner();
+    try {
+      await runner.beforeMigration();
+      await runner.startTransaction();
+      for (const migration of migrations) await migration.up(runner);
+      await runner.afterMigration();
+      await runner.commitTransaction();
+    } finally {
+      await runner.release();
+    }
   } finally {
     await dataSource.destroy();
   }

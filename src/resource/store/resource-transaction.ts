@@ -106,8 +106,11 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
         await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
         preventCommit(this.transaction, earlier);
         for (const [index, record] of records.entries()) {
-          await this.createOne(record).catch((reason: unknown) => {
-            throw isRejection(reason) ? describe(reason, index) : reason;
+          await this.createOne(record).catch(async (reason: unknown) => {
+            if (!isRejection(reason)) throw reason;
+            // The caller may catch the error and commit.
+            await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+            throw describe(reason, index);
           });
         }
       }

@@ -187,7 +187,7 @@ BEGIN
     added := rows;
   END IF;
   UPDATE storage SET used = used + added, revision = highest
-  ${row} AND revision < lowest AND revision + ${LARGEST_STEP} >= highest RETURNING * INTO stored;
+  ${row} AND revision < lowest AND revision + rows + ${LARGEST_STEP} >= highest RETURNING * INTO stored;
   IF NOT FOUND THEN
     UPDATE storage SET used = used + added ${row} RETURNING * INTO stored;
     UPDATE "${table}" AS record SET revision = stored.revision + written.place
