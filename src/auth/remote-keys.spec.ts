@@ -53,8 +53,9 @@ describe('the keys of a provider', () => {
 
   it.each<[what: string, listener: RequestListener, reason: string]>([
     ['no JSON', (_request, response) => response.end('<html>'), 'as JSON'],
-    ['keys without a type', json({ keys: [{}] }), 'no public key'],
-    ['a secret alone', json({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'key' }] }), 'no public key'],
+    ['keys without a type', json({ keys: [{}] }), 'no valid public key'],
+    ['a secret alone', json({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'key' }] }), 'no valid public key'],
+    ['a key without a modulus', json({ keys: [{ kty: 'RSA', kid: 'key' }] }), 'no valid public key'],
     ['more than 256 KB', (_request, response) => endless(response), 'more than 262144 bytes'],
     ['500', (_request, response) => response.writeHead(500).end(), 'responded with 500'],
     [
