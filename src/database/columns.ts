@@ -34,7 +34,8 @@ const TYPES = new Set<unknown>(['decimal', 'dec', 'numeric', 'number']);
 
 export const isDecimal = ({ type }: Pick<ColumnMetadata | TableColumn, 'type'>): boolean => TYPES.has(type);
 
-const NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*$/i;
+/** A number in decimal notation, as PostgreSQL reads it. */
+export const NUMBER_NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*$/i;
 
 /** Converts a decimal to text with the digits of its scale, as PostgreSQL returns it. Other values stay as they are. */
 export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown {
@@ -53,7 +54,7 @@ export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const { precision, propertyPath } = column;
   const wrong = (message: string): Error => new UnstorableValueError(message, value, propertyPath);
-  if (!NOTATION.test(String(value))) throw wrong(`${value} for ${propertyPath} is no decimal`);
+  if (!NUMBER_NOTATION.test(String(value))) throw wrong(`${value} for ${propertyPath} is no decimal`);
   const scale = scaleOf(column);
   const most = Math.min(precision ?? DIGITS, DIGITS);
   const unscaled = scale === undefined ? Number(digitsOf(value)) : shifted(Math.abs(Number(value)), scale);

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { UnstorableValueError } from '../columns.js';
+import { NUMBER_NOTATION, UnstorableValueError } from '../columns.js';
 import { rejectUnstorable } from './sqlite-connection.js';
 
 /** Makes the value to store; `undefined` for a value that PostgreSQL rejects. */
@@ -49,7 +49,7 @@ type Conversion = readonly [kind: string, convert: Convert];
 
 const SHORT: Conversion = ['whole number of 16 bits', wholeNumber(16)];
 const LONG: Conversion = ['whole number of 64 bits', wholeNumber(64)];
-const NUMBER: Conversion = ['number', matching(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i)];
+const NUMBER: Conversion = ['number', matching(NUMBER_NOTATION)];
 
 /** Conversions by the type of the column: SQLite would store any value in any column. */
 const CONVERSIONS: Readonly<Record<string, Conversion>> = {
