@@ -48,6 +48,9 @@ export class Item {
   @Column('smallint', { nullable: true })
   small!: number | null;
 
+  @Column('double precision', { nullable: true })
+  rate!: number | null;
+
   @Column('date', { nullable: true })
   day!: string | null;
 

@@ -183,6 +183,7 @@ export const TYPES: Habits = {
       'NaN as a number': { big: NaN },
       'a fraction as a whole number': { big: 1.5 },
       'a text that is no whole number': { big: '1 day' },
+      'a text that is no number': { rate: '1,5' },
       'a Date as a whole number': { big: new Date() },
       'a number beyond 64 bits': { big: 2 ** 63 },
       'a number beyond 16 bits': { small: 2 ** 15 },
