@@ -46,6 +46,8 @@ export interface Engine {
   readonly connections: readonly ConnectionUsage[];
   /** See the functions `committed`, `transaction` and `openSnapshot`. */
   readonly committed: Sql;
+  /** Reads committed data without waiting for other callers, for probes. */
+  readonly probes: Sql;
   /** Runs `work` again if the database undid it because of another transaction. */
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
   /**

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { committed, engineOf } from '../database/engine.js';
+import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
 import { ReportedResources } from './reported-resources.js';
 import { DATABASE_TIMEOUT, sharedReading } from './database-timeout.js';
@@ -49,10 +49,7 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkStorage(): Promise<void> {
-    for (const resource of this.resources.all) {
-      // Requests read the row anyway. A probe reads it only after a request has not found it.
-      if (!resource.hasRow) await resource.usage(committed(this.dataSource));
-    }
+    for (const resource of this.resources.all) await resource.usage(engineOf(this.dataSource).probes);
   }
 }
 

@@ -11,8 +11,6 @@ export interface ReportedResource {
   readonly text: string;
   readonly capacity: number;
   readonly audited: boolean;
-  /** Whether the last read found the `storage` row. */
-  readonly hasRow: boolean;
   usage(source: Sql): Promise<{ readonly count: number }>;
 }
 

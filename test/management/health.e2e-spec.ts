@@ -137,19 +137,28 @@ describePostgres('GET /health/ready', () => {
     }
   });
 
+  /** Changes a default of new sessions, and ends the others. */
+  async function alterDatabase(change: string, query = ''): Promise<void> {
+    const sql = `ALTER DATABASE postgres ${change}`;
+    await onServer(server.url('postgres', query), (client) => client.query(sql));
+    await endSessions(server.url());
+  }
+
+  it('is 503 when new sessions no longer find the tables, and 200 afterwards', async () => {
+    await alterDatabase('SET search_path = elsewhere');
+    expect(await probe(service)).toMatchObject(notReady({ storage: expect.stringContaining('"storage"') }));
+    await alterDatabase('RESET search_path');
+    expect(await untilReady()).toMatchObject(READY);
+  });
+
   it('is 503 when PostgreSQL is read-only, like a standby, and 200 afterwards', async () => {
-    /** Applies to new sessions only. */
-    const setReadOnly = async (value: 'on' | 'off', query = ''): Promise<void> => {
-      const sql = `ALTER DATABASE postgres SET default_transaction_read_only = ${value}`;
-      await onServer(server.url('postgres', query), (client) => client.query(sql));
-      await endSessions(server.url());
-    };
-    await setReadOnly('on');
+    await alterDatabase('SET default_transaction_read_only = on');
     const { status, body } = await probe(service);
     expect(status).toBe(503);
     expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
     // A read-only session would also reject an ALTER.
-    await setReadOnly('off', '?options=-c%20default_transaction_read_only%3Doff');
+    const writable = '?options=-c%20default_transaction_read_only%3Doff';
+    await alterDatabase('SET default_transaction_read_only = off', writable);
     expect(await untilReady()).toMatchObject(READY);
   });
 

@@ -135,6 +135,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return READS.test(sql) ? repeatRead(run) : run();
   });
 
+  readonly probes: Sql = postgresSql((sql, parameters) =>
+    repeatRead(() => this.runOnce(this.pools.checks, sql, parameters)),
+  );
+
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {

@@ -162,6 +162,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   readonly committed = sqliteSql((sql, parameters) => this.read(sql, parameters));
+  readonly probes = this.committed;
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
     const inTransaction = (transaction: WriteTransaction): Promise<T> =>

@@ -24,7 +24,6 @@ export class StorageFullError extends ApiError {
 /** Reads count, revision and capacity of one resource. The triggers of its table update them. */
 export class UsageCounter implements ReportedResource {
   readonly text = readableName(this.resource);
-  hasRow = false;
   /** `ResourceTable.layout`; empty if the resource has no such table. */
   layout = '';
 
@@ -55,8 +54,7 @@ export class UsageCounter implements ReportedResource {
    * @throws {Error} without a `storage` row; the service is not ready until it exists
    */
   versionOf(row?: { readonly epoch: string | null; readonly revision: number }): Version {
-    this.hasRow = typeof row?.epoch === 'string';
-    if (this.hasRow) return { epoch: row!.epoch + this.layout, revision: row!.revision };
+    if (typeof row?.epoch === 'string') return { epoch: row.epoch + this.layout, revision: row.revision };
     throw new Error(
       `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
         'creates the resource must insert it; if it was deleted, restore a backup',
