@@ -89,12 +89,13 @@ describe('npm run generate', () => {
 
   it('writes a folder, a migration and the specs of both engines, and prints their names', async () => {
     const before = copy.files();
-    const { status, stdout } = await generate('resource', 'gift-cards', 'label:text:60');
+    const { status, stdout } = await generate('resource', 'gift-cards', 'giverId:ref:cookies', 'takerId:ref:cookies');
     expect(status).toBe(0);
     const written = copy.files().filter((file) => !before.includes(file));
     const migration = written.find((file) => /^migrations\/\d+-create-gift-cards\.ts$/.test(file))!;
     expect(written.sort()).toEqual([...WRITTEN, migration].sort());
     for (const file of written.filter((each) => each.endsWith('.ts'))) expect(stdout).toContain(file);
+    for (const who of ['giver', 'taker']) expect(read(WRITTEN[2]!)).toContain(`'Only those of this ${who};`);
   });
 
   it('lists existing files when it is run again, and overwrites nothing', async () => {

@@ -6,7 +6,7 @@ export function dto(resource) {
     (field) => `const ${field.schema} = { enum: ${field.valuesName}, enumName: '${field.type}' } as const;`,
   );
   const filters = [...enums, ...references].map(({ name, type, schema, parent }) => {
-    const description = `'Only those of this ${words(parent?.entity ?? name)}; repeat it for "or".'`;
+    const description = `'Only those of this ${words(name.replace(/Id$/, ''))}; repeat it for "or".'`;
     const ids = parent?.ids === 'uuid' ? ', UUID_IDS' : '';
     const decorator =
       schema === undefined ? `@IdFilter(${description}${ids})` : `@EnumFilter(${schema}, ${description})`;
