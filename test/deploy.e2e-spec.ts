@@ -147,6 +147,11 @@ describe('the files in deploy', () => {
     for (const file of [override, read('../compose.yaml')]) expect(file).toContain('services:\n  service:\n');
   });
 
+  it('gives each container a host name of its own, by which a process tells its drafts from those of others', () => {
+    // `docker compose run backup` would get the name of the service, and has the same process id.
+    for (const file of ['compose.yaml', 'compose.cluster.yaml']) expect(read(`../${file}`)).not.toContain('hostname:');
+  });
+
   it('has backup commands that the command line accepts', async () => {
     const folder = await folderWith(lines(1));
     const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;
