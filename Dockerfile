@@ -68,7 +68,8 @@ VOLUME /data
 EXPOSE 3000 3001
 # The service handles SIGTERM itself as soon as its code is loaded; compose's `init: true` passes it on before that, too.
 STOPSIGNAL SIGTERM
+# The variables of a proxy (NODE_USE_ENV_PROXY) are for outgoing connections, not for this one.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s --retries=3 \
-    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT}/health/ready`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+    CMD ["env", "no_proxy=*", "node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT}/health/ready`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # No entry point, so that `docker run IMAGE` serves and `docker run IMAGE cli ...` is the command line.
 CMD ["node", "dist/src/main.js"]

@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { loadConfig } from '../../src/config/config.js';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { createDataSource } from '../../src/database/data-source.js';
@@ -171,5 +175,19 @@ describePostgres('GET /health/ready', () => {
     expect(milliseconds).toBeLessThan(6000);
     await server.start();
     expect(await untilReady()).toMatchObject(READY);
+  });
+});
+
+describe('the health check of the image', () => {
+  const { service } = sharedService();
+  const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8');
+  const [program, ...args] = JSON.parse(/^HEALTHCHECK .*\n +CMD (.*)$/m.exec(dockerfile)![1]!) as string[];
+
+  it('asks the service and no proxy, also where one is set for outgoing connections', async () => {
+    const proxy = { HTTP_PROXY: 'http://127.0.0.1:1', NODE_USE_ENV_PROXY: '1' };
+    const check = (port: string) =>
+      promisify(execFile)(program!, args, { env: { ...process.env, ...proxy, MANAGEMENT_PORT: port } });
+    await check(new URL(service.managementUrl).port);
+    await expect(check('1')).rejects.toMatchObject({ code: 1 });
   });
 });
