@@ -87,6 +87,8 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
       });
       expect(pod.containers[0].envFrom).toEqual([{ configMapRef: { name: all('ConfigMap')[0].metadata.name } }]);
       expect(pod.volumes).toContainEqual({ name: 'secrets', secret: { secretName: 'cookies', defaultMode: 0o440 } });
+      // Beyond its limit, a volume on a disk would end the pod, for example because of `cli restore --verify`.
+      expect(pod.volumes).toContainEqual({ name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } });
     }
     expect(all('Secret')).toEqual([]);
   });
