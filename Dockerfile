@@ -54,6 +54,8 @@ COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 RUN mkdir -m 700 dist/compile-cache && chown 10001:10001 dist/compile-cache
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=3001 DATABASE_URL=sqlite:/data/cookies.sqlite
+# SQLite sorts the entries of a new index in a temporary file, which may be larger than /tmp.
+ENV SQLITE_TMPDIR=/data
 # glibc would raise these by itself after the first large responses, and keep their memory; see
 # docs/adr/0046-debian-image-with-node-only.md.
 ENV MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=2

@@ -147,6 +147,13 @@ describe('the files in deploy', () => {
     for (const file of [override, read('../compose.yaml')]) expect(file).toContain('services:\n  service:\n');
   });
 
+  it('has an image whose temporary files of SQLite go to the volume of the database, and not to a small /tmp', () => {
+    const image = read('../Dockerfile');
+    const volume = /^VOLUME (\S+)$/m.exec(image)![1]!;
+    for (const setting of [`SQLITE_TMPDIR=${volume}\n`, `DATABASE_URL=sqlite:${volume}/`])
+      expect(image).toContain(setting);
+  });
+
   it('gives each container a host name of its own, by which a process tells its drafts from those of others', () => {
     // `docker compose run backup` would get the name of the service, and has the same process id.
     for (const file of ['compose.yaml', 'compose.cluster.yaml']) expect(read(`../${file}`)).not.toContain('hostname:');
