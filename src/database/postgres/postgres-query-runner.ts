@@ -129,22 +129,32 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const changed = portableColumn(newColumn);
     changed.type = this.driver.normalizeType({ type: changed.type as ColumnType });
     const old = known.findColumnByName(typeof oldColumn === 'string' ? oldColumn : oldColumn.name);
-    if (old !== undefined && isConverted(old, changed)) {
-      const alter = `ALTER COLUMN ${this.driver.escape(old.name)}`;
-      const convert = (column: TableColumn, dropsDefault: string, setsDefault: string): Query => {
-        const from = (column === old ? changed : old).type;
-        const using = conversion(this.driver.escape(old.name), from, column);
-        const change = `${alter} TYPE ${this.driver.createFullType(column)} USING ${using}`;
-        return new Query(`ALTER TABLE ${this.escapePath(known)} ${dropsDefault}${change}${setsDefault}`);
-      };
-      // The default of the old type may have no value in the new type. TypeORM sets the new default.
-      const [drop, restore] =
-        old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
-      await this.executeQueries(convert(changed, drop, ''), convert(old, '', restore));
-      const { type, length, precision, scale } = changed;
-      Object.assign(old, { type, length, precision, scale, default: undefined });
-    }
+    if (old !== undefined && isConverted(old, changed)) await this.convertColumn(known, old, changed);
     return super.changeColumn(known, old ?? oldColumn, changed);
+  }
+
+  private async convertColumn(table: Table, old: TableColumn, changed: TableColumn): Promise<void> {
+    const name = this.driver.escape(old.name);
+    const alter = `ALTER COLUMN ${name}`;
+    // TypeORM renames the column afterwards, and the type of its enum.
+    const after = Object.assign(changed.clone(), { name: old.name });
+    const convert = (from: TableColumn, to: TableColumn, dropsDefault: string, setsDefault: string): Query => {
+      const type = isEnum(to) ? this.buildEnumName(table, to) : this.driver.createFullType(to);
+      const value = isEnum(from) || isEnum(to) ? `${name}::text` : name;
+      const using = isEnum(to) ? `${value}::${type}` : conversion(value, from.type, to);
+      const change = `${alter} TYPE ${type} USING ${using}`;
+      return new Query(`ALTER TABLE ${this.escapePath(table)} ${dropsDefault}${change}${setsDefault}`);
+    };
+    // The default of the old type may have no value in the new type. TypeORM sets the new default.
+    const [drop, restore] =
+      old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
+    const create = (column: TableColumn): Query => this.createEnumTypeSql(table, column);
+    const remove = (column: TableColumn): Query => this.dropEnumTypeSql(table, column);
+    if (isEnum(after)) await this.executeQueries(create(after), remove(after));
+    await this.executeQueries(convert(old, after, drop, ''), convert(after, old, '', restore));
+    if (isEnum(old)) await this.executeQueries(remove(old), create(old));
+    const { type, length, precision, scale, enum: values, enumName } = changed;
+    Object.assign(old, { type, length, precision, scale, enum: values, enumName, default: undefined });
   }
 
   private async run(sql: string, parameters?: unknown[], isStructured = false, attempt = 1): Promise<unknown> {
@@ -187,11 +197,14 @@ function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCal
   else done(null, row);
 }
 
-/** Tells whether a change of a column converts its values. Enums, arrays and computed columns are left to TypeORM. */
+const isEnum = ({ type }: TableColumn): boolean => type === 'enum';
+
+/**
+ * Tells whether a change of a column converts its values. Arrays, computed columns and the values of an enum are left
+ * to TypeORM.
+ */
 function isConverted(old: TableColumn, changed: TableColumn): boolean {
-  const isPlain = [old, changed].every(
-    ({ type, isArray, asExpression }) => type !== 'enum' && !isArray && !asExpression,
-  );
+  const isPlain = [old, changed].every(({ isArray, asExpression }) => !isArray && !asExpression);
   const isOther = old.type !== changed.type || old.length !== changed.length;
   return isPlain && (isOther || scaleOf(old) !== scaleOf(changed));
 }
