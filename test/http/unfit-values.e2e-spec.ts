@@ -75,6 +75,7 @@ describePostgres('a value that its column cannot hold', () => {
   it.each<[what: string, method: string, path: string, body: object | undefined, status: 400 | 404]>([
     ['a text for the uuid in the path', 'GET', '/things/garbage', undefined, 404],
     ['a number of the path beyond the type', 'PATCH', '/things/numbered/70000', { text: 'x' }, 404],
+    ['one with more digits than a number', 'PATCH', `/things/numbered/${'9'.repeat(20)}`, { text: 'x' }, 404],
     ['a number of the query beyond the type', 'GET', '/things?number=70000', undefined, 400],
     ['a number of the body beyond the type', 'PATCH', `/things/${ID}`, { number: 70_000 }, 400],
     ['NUL in a text', 'PATCH', `/things/${ID}`, { text: 'a\0b' }, 400],

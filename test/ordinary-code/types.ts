@@ -189,6 +189,8 @@ export const TYPES: Habits = {
       'a number beyond 16 bits': { small: 2 ** 15 },
       'an impossible day': { day: '2026-02-31' },
       'an impossible time': { time: '25:00' },
+      'milliseconds as a day': { day: 1.7e12 },
+      'minutes as a time': { time: 390 },
       'NUL in a text': { extra: { a: 1 }, code: 'a\0' },
       'a text that is no uuid': { shelf: { id: 'garbage' } },
       'a fraction as a generated id': { id: 1.5 },

@@ -28,8 +28,8 @@ function booleanOf(value: unknown): boolean | undefined {
 
 /** The day in a text, which may have a time behind it. */
 function dayOf(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  const [, day = ''] = /^(\d{4}-\d\d-\d\d)([T ].*)?$/.exec(value) ?? [];
+  if (value instanceof Date) return value;
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)([T ].*)?$/.exec(String(value)) ?? [];
   // An impossible day, such as 31 February, becomes `null` or another day.
   return new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) ? day : undefined;
 }
@@ -37,8 +37,8 @@ function dayOf(value: unknown): unknown {
 const TIME = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/;
 
 function timeOf(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  return TIME.test(value) ? value.padEnd(8, ':00') : undefined;
+  if (value instanceof Date) return value;
+  return TIME.test(String(value)) ? String(value).padEnd(8, ':00') : undefined;
 }
 
 function instantOf(value: unknown): unknown {

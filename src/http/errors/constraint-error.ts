@@ -54,8 +54,8 @@ export function rejection(kind: keyof typeof REJECTIONS, property?: string): Api
 
 /** Tells whether the rejected value is a path parameter: then no record can have it as its key. */
 function isPathParameter({ value }: ConstraintViolation, request?: FastifyRequest): boolean {
-  const given = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);
+  const parameters = Object.values((request?.params ?? {}) as Record<string, string>);
+  return parameters.some((parameter) => (typeof value === 'number' ? Number(parameter) : parameter) === value);
 }
 
 function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
