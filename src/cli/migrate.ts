@@ -9,7 +9,7 @@ import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { prepareStorage } from '../resource/usage/storage-row.js';
 import { Failure } from './command-errors.js';
-import { configInForce } from './resources/open-storage.js';
+import { capacityFor, configInForce } from './resources/open-storage.js';
 
 export async function runMigrations({ checkCapacity }: { checkCapacity?: true }): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
@@ -34,9 +34,10 @@ export async function runMigrations({ checkCapacity }: { checkCapacity?: true })
 
 /** Makes missing triggers. The service makes them at its start only if its database role owns the tables. */
 export async function prepareResources(dataSource: DataSource, config: Config): Promise<void> {
-  const current = await configInForce(dataSource, config);
-  for (const { name, capacity, audited = false } of RESOURCES) {
-    await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
+  for (const resource of RESOURCES) {
+    const { name, audited = false } = resource;
+    const capacity = await capacityFor(dataSource, config, resource);
+    await prepareStorage(dataSource, { resource: name.plural, capacity, audited });
   }
 }
 

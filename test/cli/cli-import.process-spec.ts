@@ -208,6 +208,9 @@ describe('cli import', () => {
     expect(await importFile(lines(1, 2))).toMatchObject(endedWith(0, /^2 of 3 places are free/m));
     expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
     inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_insert'));
+    expect(await run(folder, ['migrate'])).toMatchObject({ code: 0 });
+    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
+    inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_insert'));
     expect((await run(folder, ['doctor', '--fix'])).stdout).toMatch(/^ok {4}counter +2 cookies of 3$/m);
     expect(await run(folder, ['set', 'COOKIES_CAPACITY=5'])).toMatchObject({ code: 0 });
     expect(await importFile(lines(2, 3))).toMatchObject(endedWith(0, /^3 of 5 places are free/m));
