@@ -1,5 +1,6 @@
 import { lines, line, run } from '../support/command.js';
 import { createDatabase, describePostgres } from '../support/engine.js';
+import { TcpProxy } from '../support/faults/tcp-proxy.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 import { endedWith } from './ended-with.js';
@@ -66,6 +67,30 @@ describePostgres('the command line and PostgreSQL', () => {
       [503, 1],
       [201, 0],
     ]);
+  });
+
+  it('whose response to a COMMIT of an import is lost may have stored it, which the message says', async () => {
+    await onPostgres(['migrate']);
+    const input = lines(2500);
+    const importing = (environment: Record<string, string>, ...options: string[]) =>
+      run(folder, ['import', 'cookies', '--ids', 'assign', ...options], { input, environment });
+    const proxy = await TcpProxy.start(url);
+    proxy.loseResponseTo('; COMMIT');
+    const lossy = { ...postgres, DATABASE_URL: proxy.url, MIGRATE_ON_START: 'false' };
+    const advice =
+      'The last lines may be stored or not. Go on with: import cookies the same input --resume\nIf there is';
+    try {
+      const begun = await importing(lossy);
+      expect(begun).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, no line is stored`)));
+      expect(await stored()).toMatchObject({ count: 1000 });
+      const resumed = await importing(lossy, '--resume');
+      expect(resumed).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, all lines are stored`)));
+      expect(await stored()).toMatchObject({ count: 2000 });
+    } finally {
+      await proxy.stop();
+    }
+    expect(await importing(postgres, '--resume')).toMatchObject({ code: 0 });
+    expect(await stored()).toMatchObject({ count: 2500 });
   });
 
   it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {

@@ -83,7 +83,7 @@ export async function storeInBatches(job: ImportJob, total?: number): Promise<nu
     await transaction(table.dataSource, (tx) => finish(job, tx, input, saved));
     return stored;
   } catch (error) {
-    throw new Failure(`${(error as Error).message}\n${stateOf(job, saved)}`, error);
+    throw new Failure(`${(error as Error).message}\n${stateOf(job, error, saved)}`, error);
   }
 }
 
@@ -104,10 +104,15 @@ async function storeEach(
   return stored;
 }
 
-function stateOf({ file = 'the same input', resource }: ImportJob, saved?: UnfinishedImport): string {
+function stateOf({ file = 'the same input', resource }: ImportJob, error: unknown, saved?: UnfinishedImport): string {
+  const next = `Go on with: import ${resource.name.plural} ${file} --resume`;
+  if (error instanceof OutcomeUnknownError) {
+    const otherwise = saved === undefined ? 'no line is stored' : 'all lines are stored';
+    return `The last lines may be stored or not. ${next}\nIf there is nothing to resume, ${otherwise}. Change no line.`;
+  }
   if (saved === undefined) return 'Nothing is stored.';
   return (
-    `The first ${saved.lines} lines are stored. Go on with: import ${resource.name.plural} ${file} --resume\n` +
+    `The first ${saved.lines} lines are stored. ${next}\n` +
     'You may correct later lines first; the stored ones must stay as they are.'
   );
 }
