@@ -204,6 +204,28 @@ describe('migrations', () => {
         expect(await migrate(later).finally(() => later.destroy())).toContain('Slow9000000000000');
       });
 
+      it('wait for those of another process, which may pause for ten minutes, with a line in the log', async () => {
+        const other = await openDataSource({ DATABASE_BUSY_TIMEOUT: '100' }, [], folder);
+        const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+        let pause: unknown;
+        let waiting: Promise<string[]> | undefined;
+        const slow = migrationOf('Slow9000000000000', async (runner) => {
+          [pause] = await runner.query('SHOW idle_in_transaction_session_timeout');
+          waiting = migrate(other);
+          const isLogged = () => warn.mock.calls.flat().join().includes('A migration waits for another one');
+          await until(isLogged, () => 'the log has the line');
+        });
+        dataSource.migrations.push(slow);
+        try {
+          expect(await migrate(dataSource)).toContain('Slow9000000000000');
+          expect(pause).toEqual({ idle_in_transaction_session_timeout: '10min' });
+          expect(await waiting).toEqual([]);
+        } finally {
+          warn.mockRestore();
+          await other.destroy();
+        }
+      });
+
       it('name the value of two rows when they violate a new unique constraint', async () => {
         await migrate(dataSource);
         const jars = 'CREATE TABLE jars (label varchar); INSERT INTO jars VALUES (1), (2), (2)';

@@ -28,6 +28,9 @@ interface SessionDriver extends PostgresDriver {
 /** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
+/** Milliseconds between two statements of a migration. A process that vanished would keep its locks for hours. */
+const LONGEST_PAUSE = 600_000;
+
 /** Attempts of a statement outside a transaction that the server undid in a conflict. */
 const ATTEMPTS = 3;
 
@@ -179,11 +182,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (!this.migrating) return beginning(begin, this.driver.limits);
     // The advisory lock belongs to the transaction, because a pooler gives the session to others. While a migration
     // waits for a table, all requests for that table wait behind it, so it waits for half of their time-out.
-    return (
-      `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; ${NO_TRANSACTION_TIMEOUT}; ` +
-      `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ` +
-      `SET LOCAL lock_timeout = ${Math.ceil(this.driver.limits.lock / 2)}`
-    );
+    const limits = { statement: 0, lock: Math.ceil(this.driver.limits.lock / 2), idle: LONGEST_PAUSE };
+    return `${beginning(begin, limits)}; ${NO_TRANSACTION_TIMEOUT}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
 }
 

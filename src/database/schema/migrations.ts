@@ -25,10 +25,11 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 
 /**
  * Runs the pending migrations, or reverts the last one, by default in one transaction under a lock: of several
- * processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
+ * processes, one migrates and the others find nothing to do. On PostgreSQL it tries again while another process
+ * migrates or uses a table.
  * @returns the migrations that ran
  * @throws {DatabaseStartError} when a statement of a migration fails
- * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out
+ * @throws {DatabaseUnavailableError} when others do so for ten minutes; on SQLite, after the busy time-out
  */
 export async function changeSchema(
   dataSource: DataSource,
@@ -43,7 +44,7 @@ export async function changeSchema(
     } catch (error) {
       const isInUse = error instanceof DatabaseUnavailableError && error.kind === 'busy';
       if (!isInUse || performance.now() - started > LAST_ATTEMPT) throw error;
-      if (attempts === 1) new Logger('Database').warn('A migration waits for a table that others use');
+      if (attempts === 1) new Logger('Database').warn('A migration waits for another one, or for a table in use');
       await sleep(PAUSE);
     }
   }
