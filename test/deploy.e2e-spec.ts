@@ -1,12 +1,15 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
+import { maxHeaderSize, STATUS_CODES } from 'node:http';
+import { get } from 'node:https';
 import { join } from 'node:path';
 import { codeOfStatus } from '../src/http/errors/api-error.js';
 import { canMakeCertificates, makeCertificate } from './support/certificate.js';
 import { folderWith, lines, run } from './support/command.js';
 import { createDatabase, describeEngines } from './support/engine.js';
-import { COOKIE, sharedService, temporaryFolder } from './support/service.js';
+import { freePort } from './support/postgres/postgres-server.js';
+import { COOKIE, sharedService, startService, temporaryFolder, token } from './support/service.js';
+import { until } from './support/until.js';
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
@@ -186,6 +189,46 @@ describe('the files in deploy', () => {
         requestId: '%[unique-id]',
       });
       expect(fields!.includes('hdr Retry-After 1')).toBe(status === '503');
+    }
+  });
+
+  it.each(readdirSync(join(DEPLOY, 'haproxy')))(
+    'has room for every header section that the service accepts: %s',
+    (file) => {
+      const bytes = Number(/^ +tune\.bufsize (\d+)$/m.exec(read(join('haproxy', file)))?.[1]);
+      // HAProxy keeps 1 KiB for the fields that it adds.
+      expect(bytes).toBeGreaterThanOrEqual(maxHeaderSize + 2048);
+    },
+  );
+
+  withHaproxy('lets a header section of 15.5 KiB reach the service, and 431 of a larger one the client', async () => {
+    await using service = await startService();
+    const folder = temporaryFolder();
+    const { key, certificate } = makeCertificate(folder);
+    const [cfg, pem, port] = [join(folder, 'cfg'), join(folder, 'pem'), await freePort()];
+    writeFileSync(pem, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'));
+    const configuration = read('haproxy/tls.cfg')
+      .replace('bind :443 ssl crt /etc/haproxy/cookies.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`)
+      .replace('127.0.0.1:3000', new URL(service.url).host);
+    writeFileSync(cfg, configuration);
+    const haproxy = spawn(HAPROXY, ['-db', '-f', cfg], { stdio: 'ignore' });
+    const authorization = `Bearer ${await token()}`;
+    const statusOf = async (length: number): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization, 'x-filler': 'x'.repeat(length) };
+        const request = get(
+          { port, path: '/cookies', headers, rejectUnauthorized: false, agent: false },
+          (response) => {
+            response.resume().once('end', () => resolve(response.statusCode));
+          },
+        );
+        request.on('error', reject);
+      });
+    try {
+      await until(async () => (await statusOf(1).catch(() => undefined)) === 200, 'HAProxy passes requests on');
+      expect(await Promise.all([statusOf(15_500), statusOf(20_000)])).toEqual([200, 431]);
+    } finally {
+      haproxy.kill('SIGKILL');
     }
   });
 
