@@ -36,6 +36,14 @@ export function completeDocument(document: OpenAPIObject): void {
     describeBodyLimit(operation);
     describeAccess(method, operation);
   }
+  removeUnusedHeaders(document);
+}
+
+/** Removes the header fields that no response has, such as those of public routes. Linters report unused components. */
+function removeUnusedHeaders({ paths, components = {} }: OpenAPIObject): void {
+  const text = JSON.stringify(paths);
+  const used = Object.entries(components.headers ?? {}).filter(([name]) => text.includes(`/headers/${name}"`));
+  components.headers = Object.fromEntries(used);
 }
 
 /** Replaces each object in a tree for which `replacementOf` returns another object. */
