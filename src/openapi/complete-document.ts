@@ -67,7 +67,7 @@ function unwrapped(node: Node): Node | undefined {
   if (!('$ref' in reference)) return undefined;
   if (nullable === undefined) return Object.keys(others).length > 0 ? undefined : reference;
   const { type: _type, ...rest } = others;
-  return { ...rest, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
+  return { ...rest, oneOf: [reference, { type: 'string', nullable: true, enum: [null] }] };
 }
 
 /** The reference to the schema of an enum. An enum that only optional properties use has no schema. */
