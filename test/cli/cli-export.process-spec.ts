@@ -89,7 +89,7 @@ describe('cli export', () => {
   });
 
   it.each([
-    ['export cookies', /^The output cannot be written: .*ENOSPC/],
+    ['export cookies', /^The output is not complete: .*ENOSPC/],
     ['backup -', /^There is no new backup: .*ENOSPC/],
     ['doctor', /^The output cannot be written: .*ENOSPC/],
   ])('%s fails with a message when stdout cannot be written, and leaves no file', async (command, message) => {

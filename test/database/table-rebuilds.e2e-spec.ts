@@ -85,6 +85,19 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** Runs the statements that `migration:generate` writes for a column that becomes a number. */
+class NarrowingByStatements2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    runner.enableSqlMemory();
+    await runner.changeColumn('jars', 'name', new TableColumn({ name: 'name', type: 'integer' }));
+    const { upQueries } = runner.getMemorySql();
+    runner.disableSqlMemory();
+    for (const { query } of upQueries) await runner.query(query);
+  }
+
+  async down(): Promise<void> {}
+}
+
 class RenamingATree2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = [
@@ -243,6 +256,13 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await openWith(CreateRelated2000000000000, DeletingParents2000000000001);
     const before = await state();
     await expect(migrate(dataSource)).rejects.toThrow('refers to a row of "jars" that does not exist');
+    expect(await state()).toEqual(before);
+  });
+
+  it('changes nothing when a value cannot have the new type of its column, also as TypeORM generates it', async () => {
+    await openWith(CreateRelated2000000000000, NarrowingByStatements2000000000001);
+    const before = await state();
+    await expect(migrate(dataSource)).rejects.toThrow('The value "oak" of "name" is no integer; change such rows');
     expect(await state()).toEqual(before);
   });
 

@@ -58,6 +58,6 @@ export async function writeLines(
     signal.throwIfAborted();
     if (path === undefined && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     const rest = path === undefined ? '' : ' Nothing is left of it.';
-    throw new Failure(`${output ?? 'The output'} cannot be written: ${(error as Error).message}.${rest}`, error);
+    throw new Failure(`${output ?? 'The output'} is not complete: ${(error as Error).message}.${rest}`, error);
   }
 }

@@ -66,20 +66,23 @@ function changedTypes(changed: Table, table: Table) {
     .filter(({ before, after }) => !isDeepStrictEqual(before, after));
 }
 
-/** Statements that turn values into days or instants as they are stored, and back. */
-export function dateConversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
+/**
+ * Statements that turn values into days or instants as they are stored, and back. A statement of `up` fails for a value
+ * that a changed column must not have: SQLite stores any value in any column.
+ */
+export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
   const conversionsTo = (side: 'before' | 'after'): Query[] =>
     changedTypes(changed, table).flatMap(({ column, [side]: { type } }) => {
       const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
       return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
     });
-  return { up: conversionsTo('after'), down: conversionsTo('before') };
+  return { up: [...conversionsTo('after'), ...misfits(changed, table)], down: conversionsTo('before') };
 }
 
 const dateSql = (type: string, column: string): string => `strftime('${FORMATS[type]}', ${column})`;
 
-/** Statements that select values which a changed column must not have: SQLite stores any value in any column. */
-export function misfits(changed: Table, table: Table): { readonly sql: string; readonly message: string }[] {
+/** Statements that fail, also in a generated migration, with a message as a JSON path: SQL has no other way to fail. */
+function misfits(changed: Table, table: Table): Query[] {
   return changedTypes(changed, table).flatMap(({ column, after: { type, scale, precision, length } }) => {
     const conditions = [
       FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
@@ -92,8 +95,9 @@ export function misfits(changed: Table, table: Table): { readonly sql: string; r
     const size = scale === undefined ? length || '' : `${precision},${scale}`;
     const kind = size === '' ? type : `${type}(${size})`;
     const fits = conditions.join(' AND ');
-    const sql = `SELECT ${column} AS value FROM "${changed.name}" WHERE ${column} IS NOT NULL AND (${fits}) IS NOT 1 LIMIT 1`;
-    return [{ sql, message: `of ${column} in "${changed.name}" is no ${kind}; change such rows before the column` }];
+    const message = `'The value ' || json_quote(${column}) || ' of ${column} is no ${kind}; change such rows before the column'`;
+    const where = `${column} IS NOT NULL AND (${fits}) IS NOT 1`;
+    return [new Query(`SELECT json_extract('{}', ${message}) FROM "${changed.name}" WHERE ${where} LIMIT 1`)];
   });
 }
 
