@@ -172,30 +172,32 @@ export const RECORDS: Habits = {
   ],
   'changeColumn() keeps the values when a text or a number becomes an enum, and an enum a text': [
     async ({ dataSource }) => {
-      const levels = { type: 'simple-enum', enum: ['1', '2'] };
+      const levels = { type: 'simple-enum', enum: ['1', '2'], enumName: 'levels' };
       const columns: TableColumnOptions[] = [
         { name: 'state', type: 'varchar', default: "'new'" },
         { name: 'level', type: 'integer', isNullable: true },
-        { name: 'grade', ...levels, default: "'1'" },
+        { name: 'grade', ...levels, enumName: 'grades', default: "'1'" },
+        { name: 'rank', type: 'varchar', default: "'1'" },
       ];
       return dataSource.transaction(async ({ queryRunner }) => {
         const runner = queryRunner!;
         const change = (name: string, column: Partial<TableColumnOptions>) =>
           runner.changeColumn('flasks', name, new TableColumn({ name, type: 'varchar', ...column }));
         await runner.createTable(new Table({ name: 'flasks', columns }));
-        await runner.query(`INSERT INTO flasks VALUES ('used', 2, '2')`);
+        await runner.query(`INSERT INTO flasks VALUES ('used', 2, '2', '1')`);
         await change('state', { name: 'status', type: 'simple-enum', enum: ['new', 'used'], default: "'new'" });
         await change('level', levels);
         await change('grade', { default: "'none'" });
         await change('level', {});
         await change('level', levels);
+        await change('rank', { ...levels, default: "'1'" });
         await runner.query(`INSERT INTO flasks (level) VALUES ('1')`);
-        return runner.query('SELECT status, level, grade FROM flasks ORDER BY level DESC');
+        return runner.query('SELECT status, level, grade, rank FROM flasks ORDER BY level DESC');
       });
     },
     [
-      { status: 'used', level: '2', grade: '2' },
-      { status: 'new', level: '1', grade: 'none' },
+      { status: 'used', level: '2', grade: '2', rank: '1' },
+      { status: 'new', level: '1', grade: 'none', rank: '1' },
     ],
   ],
   'changeColumn() turns instants into days, and days into instants, in UTC': [

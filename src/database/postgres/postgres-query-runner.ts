@@ -153,7 +153,9 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
     const create = (column: TableColumn): Query => this.createEnumTypeSql(table, column);
     const remove = (column: TableColumn): Query => this.dropEnumTypeSql(table, column);
-    if (isEnum(after)) await this.executeQueries(create(after), remove(after));
+    // Columns may share a type, by its `enumName`.
+    const isNew = isEnum(after) && !(await this.hasEnumType(table, after));
+    if (isNew) await this.executeQueries(create(after), remove(after));
     await this.executeQueries(convert(old, after, drop, ''), convert(after, old, '', restore));
     if (isEnum(old)) await this.executeQueries(remove(old), create(old));
     const { type, length, precision, scale, enum: values, enumName } = changed;
