@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
@@ -16,6 +17,7 @@ export class Health implements OnApplicationBootstrap {
   constructor(
     private readonly resources: ReportedResources,
     private readonly dataSource: DataSource,
+    private readonly api: HttpAdapterHost,
   ) {}
 
   /** Checks the migrations before the first request, because load would delay this check. */
@@ -24,10 +26,11 @@ export class Health implements OnApplicationBootstrap {
     await outcome(this.checkStorage());
   }
 
-  /** Checks that the service is not stopping, the database responds, no migration is due, and `storage` is complete. */
+  /** Checks that the API port is open, the database responds, no migration is due, and `storage` is complete. */
   async readiness(): Promise<Readiness> {
     const database = await this.databaseChecks();
-    const running = this.isStopping ? 'the service is shutting down' : 'ok';
+    const begun = this.api.listening ? 'ok' : 'the service is starting';
+    const running = this.isStopping ? 'the service is shutting down' : begun;
     const checks = { running, ...database };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
   }

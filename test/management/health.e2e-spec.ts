@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { loadConfig } from '../../src/config/config.js';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { createDataSource } from '../../src/database/data-source.js';
@@ -60,12 +62,36 @@ describeEngines('GET /health/ready', (engine) => {
   });
 });
 
+/** Asks for the readiness in the hook of a feature, which may take long. */
+@Injectable()
+class SlowStart implements OnApplicationBootstrap {
+  readiness?: object;
+
+  constructor(private readonly modules: ModuleRef) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.readiness = await this.modules.get(Health, { strict: false }).readiness();
+  }
+}
+
+@Module({ providers: [SlowStart] })
+class SlowModule {}
+
 describe('readiness', () => {
+  it('comes only with the API port, not while a module still starts', async () => {
+    await using service = await startService({}, [SlowModule]);
+    const checks = { ...OK, running: 'the service is starting' };
+    expect(service.app.get(SlowStart, { strict: false }).readiness).toEqual({ ready: false, checks });
+    expect(await probe(service)).toMatchObject(READY);
+  });
+
   it('names the migrations while they are due, and says ok as soon as they have been run', async () => {
     const dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder())));
     await dataSource.initialize();
     try {
-      const health = new Health(new ReportedResources(), dataSource);
+      const api = new HttpAdapterHost();
+      api.listening = true;
+      const health = new Health(new ReportedResources(), dataSource, api);
       const due = { migrations: expect.stringMatching(/^not run yet: .*CreateImports/), storage: 'not known' };
       await health.onApplicationBootstrap();
       expect(await health.readiness()).toEqual({ ready: false, checks: { ...OK, ...due } });
