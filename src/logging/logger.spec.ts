@@ -11,3 +11,15 @@ it.each([
   logger.error(message, 'stack', context);
   expect(JSON.parse(lines.join(''))).toMatchObject({ level, msg: message, context });
 });
+
+it('has a stack as the detail of a message, and once of an error, when there is no context', () => {
+  const lines: string[] = [];
+  const logger = new NestLogger(pino({ level: 'trace', base: null }, { write: (line) => void lines.push(line) }));
+  const error = new Error('the disk burns');
+  logger.error('A job failed', error.stack);
+  logger.error(error, error.stack);
+  const [message, thrown] = lines.map((line) => JSON.parse(line) as object);
+  expect(message).toEqual({ level: 50, time: expect.any(Number), msg: 'A job failed', detail: error.stack });
+  const err = { type: 'Error', message: error.message, stack: error.stack };
+  expect(thrown).toEqual({ level: 50, time: expect.any(Number), msg: error.message, err });
+});

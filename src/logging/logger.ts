@@ -35,6 +35,9 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
+/** The first frame of a stack: `Logger.error(message, error.stack)` has no context. */
+const STACK = /\n +at /;
+
 /** Passes the messages of Nest's `Logger` to pino. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -53,13 +56,14 @@ export class NestLogger implements LoggerService {
   readonly verbose = (message: unknown, ...rest: unknown[]): void => this.write('trace', message, rest);
   readonly fatal = (message: unknown, ...rest: unknown[]): void => this.write('fatal', message, rest);
 
-  /** By Nest's convention the last argument, if it is a text, is the context; others, such as an error, are details. */
+  /** By Nest's convention a text at the end, if it is no stack, is the context; others, such as an error, are details. */
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const text = typeof message === 'string' ? message : undefined;
-    const context = typeof rest.at(-1) === 'string' ? rest.pop() : undefined;
+    const last = rest.at(-1);
+    const context = typeof last === 'string' && !STACK.test(last) ? rest.pop() : undefined;
     const values = [message, ...rest].filter((value) => value !== undefined && value !== text);
     const err = values.find((value) => value instanceof Error);
-    const details = values.filter((value) => value !== err);
+    const details = values.filter((value) => value !== err && value !== err?.stack);
     this.logger[level]({ context, err, detail: details.length > 1 ? details : details[0] }, text);
   }
 }

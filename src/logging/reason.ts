@@ -4,3 +4,9 @@ export function reasonOf({ message, cause }: Error): string {
   const inner = (cause as Error | undefined)?.message;
   return typeof inner !== 'string' || message.includes(inner) ? message : `${message}: ${inner}`;
 }
+
+/** The stack of an error with its message, which rxjs and others set after the stack was taken. */
+export function stackOf(error: Error): string {
+  const stack = String(error.stack);
+  return stack.includes(error.message) ? stack : `${error}\n${stack}`;
+}

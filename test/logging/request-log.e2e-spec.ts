@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Body, type CanActivate, Controller, Get, Logger, Module, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { TimeoutError } from 'rxjs';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
@@ -179,6 +180,12 @@ class FailingController {
     throw new Error('the outer error', { cause: new TypeError('the inner cause') });
   }
 
+  /** Errors of rxjs get their name and message after their stack. */
+  @Get('late')
+  failLate(): never {
+    throw new TimeoutError();
+  }
+
   @Get('half')
   failHalfWay(@Res() reply: FastifyReply): never {
     reply.raw.writeHead(200, { 'content-type': 'application/json' });
@@ -220,6 +227,12 @@ describe('the log of a handler that throws', () => {
     const [stack] = problemsIn(log)[0]!.rest;
     expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
     expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
+  });
+
+  it('has the message of an error that was set after its stack was taken', async () => {
+    const log = captureLog();
+    expect((await client.get('/late')).status).toBe(500);
+    expect(problemsIn(log)[0]!.rest[0]).toMatch(/^TimeoutError: Timeout has occurred\n/);
   });
 
   it('has an error if the response breaks off after its beginning, so that no client takes it for complete', async () => {

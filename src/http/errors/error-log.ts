@@ -9,7 +9,7 @@ import {
   type UnavailableKind,
 } from '../../database/errors.js';
 import { Outage } from '../../logging/outage.js';
-import { reasonOf } from '../../logging/reason.js';
+import { reasonOf, stackOf } from '../../logging/reason.js';
 import { originOfRequest, routeOf } from '../messages/request.js';
 
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
@@ -50,7 +50,7 @@ export class ErrorLog implements OnApplicationShutdown {
   brokeOff(error: Error, request: FastifyRequest): void {
     const where = `${request.method} ${routeOf(request)} broke off (request ${request.id})`;
     const outage = this.outageOf(error);
-    if (outage === undefined) this.logger.error(where, error.stack);
+    if (outage === undefined) this.logger.error(where, stackOf(error));
     else this.logger.error(`${where}: ${reasonOf(error)}`);
     outage?.report(described(error, originOfRequest(request)));
   }

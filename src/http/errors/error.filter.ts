@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify
 import { type Observable, throwError } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
+import { stackOf } from '../../logging/reason.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
 import { ApiError } from './api-error.js';
 import { originOf, replyOf } from '../messages/request.js';
@@ -112,7 +113,8 @@ function removeInvalidFields(reply: FastifyReply): void {
 
 function detail(error: unknown): string {
   if (!(error instanceof Error)) return inspect(error);
-  return error.cause instanceof Error ? `${error.stack}\nCaused by: ${error.cause.stack}` : String(error.stack);
+  const stack = stackOf(error);
+  return error.cause instanceof Error ? `${stack}\nCaused by: ${stackOf(error.cause)}` : stack;
 }
 
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
