@@ -121,6 +121,20 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 3, count: 3 });
   });
 
+  it('corrects with doctor --fix a sequence of ids that a copy of the records has left behind', async () => {
+    await onPostgres(['import', 'cookies'], lines(3));
+    await onServer(url, (client) => client.query(`SELECT setval(pg_get_serial_sequence('cookies', 'id'), 1)`));
+    const behind = expect.stringMatching(
+      /^FAIL {2}counter +the next ids of the cookies are taken, up to 3: POST is 409: run/m,
+    );
+    expect(await onPostgres(['doctor'])).toMatchObject({ code: 1, stdout: behind });
+    await using service = await startService(postgres);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(409);
+    const fixed = expect.stringMatching(/^FIX {3}counter +the next id of the cookies is greater than 3$/m);
+    expect(await onPostgres(['doctor', '--fix'])).toMatchObject({ code: 0, stdout: fixed });
+    expect((await Client.of(service).post(COOKIE)).body.id).toBe(4);
+  });
+
   it.each([
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
-import { committed, engineOf } from '../../database/engine.js';
+import { committed, engineOf, transaction } from '../../database/engine.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
 import { RESOURCES } from '../../features.js';
@@ -101,11 +101,24 @@ async function counters(dataSource: DataSource, config: Config): Promise<string>
     const capacity = await capacityFor(dataSource, config, resource);
     const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
+    const id = await idAfterSequence(dataSource, resource);
+    if (id !== undefined) problems.push(`the next ids of the ${pluralText} are taken, up to ${id}: POST is 409`);
     if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
     else counts.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
   }
   if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} doctor --fix`);
   return counts.join(', ');
+}
+
+/** The largest id, if the next ids would be those of stored records: a copy of the records may lack the sequence. */
+async function idAfterSequence(dataSource: DataSource, { name }: Resource): Promise<number | undefined> {
+  if (name.ids.next !== undefined) return undefined;
+  const given = engineOf(dataSource).dialect.lastGivenId(name.plural);
+  const [row] = await committed(dataSource).query<{ id: number }[]>(
+    `SELECT id FROM ${dataSource.driver.escape(name.plural)} WHERE id > ${given} ORDER BY id DESC LIMIT 1`,
+    [],
+  );
+  return row?.id;
 }
 
 /** Names the triggers of a resource that differ from the triggers of this version. */
@@ -130,7 +143,7 @@ async function auditTrail(dataSource: DataSource): Promise<string> {
   );
 }
 
-/** Makes missing triggers, and corrects every wrong count, with a line for each change. The service may run. */
+/** Makes missing triggers, and corrects wrong counts and sequences of ids, each with a line. The service may run. */
 export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
@@ -142,12 +155,17 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
       await prepareStorage(dataSource, { resource: name.plural, capacity, audited }, true);
       onFixed(`${triggers} are corrected`);
     }
+    const id = await idAfterSequence(dataSource, resource);
+    if (id !== undefined) {
+      await transaction(dataSource, (tx) => engineOf(dataSource).advanceIdSequence(tx, name.plural, id));
+      onFixed(`the next id of the ${name.pluralText} is greater than ${id}`);
+    }
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;
     const count = await recount(dataSource, name.plural);
     onFixed(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
   }
-  return 'triggers and counters are right';
+  return 'triggers, ids and counters are right';
 }
 
 /** The values of `cli set`, which replace values of the environment. */
