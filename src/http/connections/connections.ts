@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import http from 'node:http';
 import https from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
@@ -18,9 +19,10 @@ const SWEEP_INTERVAL = 1000;
 const RELIEF_INTERVAL = 100;
 const STOP_INTERVAL = 5;
 
-/** Milliseconds until a port counts as empty, and those that connections which wait there may delay its closing. */
-const ACCEPT_PAUSE = 20;
-const ACCEPT_GRACE = 500;
+/** Milliseconds until a port counts as empty: a worker gets its connections later, from the primary. */
+const ACCEPT_PAUSE = cluster.isWorker ? 100 : 20;
+/** Milliseconds by which the connections that wait at the port may delay its closing. */
+const ACCEPT_GRACE = 1000;
 
 /** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
