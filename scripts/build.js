@@ -1,15 +1,16 @@
 /** Compiles the service into `dist`. `buildIfChanged` does so only if a source is newer than `dist`. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import './native-module.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DIST = join(ROOT, 'dist');
 const FOLDERS = ['src', 'migrations'];
 const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-/** The time of this file is the time of the last build. */
-const STAMP = join(ROOT, 'dist/.built');
+/** The time of this file is the time of the last build. `start:dev` makes none. */
+const STAMP = join(DIST, '.built');
 
 /** The file with the process id of the running build. A build removes `dist`, so another one must wait. */
 const LOCK = join(ROOT, 'dist.lock');
@@ -39,8 +40,12 @@ function compile() {
     // stdout belongs to the program that starts next.
     stdio: ['ignore', process.stderr, process.stderr],
   });
-  if (status !== 0) process.exit(status ?? 1);
-  mkdirSync(join(ROOT, 'dist'), { recursive: true });
+  if (status !== 0) {
+    // Its output would look like that of `start:dev`.
+    rmSync(DIST, { recursive: true, force: true });
+    process.exit(status ?? 1);
+  }
+  mkdirSync(DIST, { recursive: true });
   writeFileSync(STAMP, '');
   utimesSync(STAMP, began, began);
 }
@@ -77,24 +82,33 @@ function releaseLock() {
   rmSync(LOCK, { force: true });
 }
 
-const isStale = () => newestInput() >= timeOf(STAMP);
+const isStale = () => (existsSync(STAMP) ? newest([...inputs(), ...FILES]) >= timeOf(STAMP) : !isCompiled());
 
 export function buildIfChanged() {
   if (isStale()) build(isStale);
 }
 
-/** The time of the newest source or folder of sources. A deleted file changes the time of its folder. */
-function newestInput() {
-  const inFolders = FOLDERS.flatMap((folder) => [
+/** Tells whether `start:dev` has compiled each source since its last change. A build would remove what it runs. */
+function isCompiled() {
+  const settings = newest(FILES);
+  return inputs()
+    .filter((name) => /(?<!\.spec|\.d)\.ts$/.test(name))
+    .every((name) => timeOf(join('dist', name.replace(/ts$/, 'js'))) > Math.max(timeOf(name), settings));
+}
+
+/** The sources and their folders. A deleted file changes the time of its folder. */
+function inputs() {
+  return FOLDERS.flatMap((folder) => [
     folder,
     ...readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   ]);
-  return Math.max(...[...inFolders, ...FILES].map((name) => timeOf(join(ROOT, name))));
 }
+
+const newest = (names) => Math.max(...names.map(timeOf));
 
 /** @returns milliseconds; 0 if there is no such file */
 function timeOf(path) {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return statSync(resolve(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) build(() => true);
