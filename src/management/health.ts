@@ -23,10 +23,9 @@ export class Health implements OnApplicationBootstrap {
   /** Checks the migrations before the first request, because load would delay this check. */
   async onApplicationBootstrap(): Promise<void> {
     await outcome(this.checkMigrations());
-    await outcome(this.checkStorage());
   }
 
-  /** Checks that the API port is open, the database responds, no migration is due, and `storage` is complete. */
+  /** Checks that the service neither starts nor stops, and that database, migrations and `storage` are in order. */
   async readiness(): Promise<Readiness> {
     const database = await this.databaseChecks();
     const begun = this.api.listening ? 'ok' : 'the service is starting';

@@ -32,6 +32,7 @@ describe('the command line of a project', () => {
     rmSync(join(copy.folder, 'dist/.built'));
     await runOnce();
     expect(namesIn('dist/migrations', /\.js$/)).toContain('1799999999999-add-price');
+    writeFileSync(join(copy.folder, 'dist/.built'), '');
     const inOneMinute = Date.now() / 1000 + 60;
     utimesSync(join(copy.folder, 'src/main.ts'), inOneMinute, inOneMinute);
     const lock = join(copy.folder, 'dist.lock');

@@ -157,7 +157,10 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
     }
     const id = await idAfterSequence(dataSource, resource);
     if (id !== undefined) {
-      await transaction(dataSource, (tx) => engineOf(dataSource).advanceIdSequence(tx, name.plural, id));
+      await transaction(dataSource, async (tx) => {
+        await tx.sql`UPDATE storage SET capacity = capacity WHERE resource = ${name.plural}`;
+        await engineOf(dataSource).advanceIdSequence(tx, name.plural, id);
+      });
       onFixed(`the next id of the ${name.pluralText} is greater than ${id}`);
     }
     const before = await storedCount(dataSource, name.plural);

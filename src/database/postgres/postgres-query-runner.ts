@@ -151,13 +151,11 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // The default of the old type may have no value in the new type. TypeORM sets the new default.
     const [drop, restore] =
       old.default === undefined ? ['', ''] : [`${alter} DROP DEFAULT, `, `, ${alter} SET DEFAULT ${old.default}`];
-    const create = (column: TableColumn): Query => this.createEnumTypeSql(table, column);
-    const remove = (column: TableColumn): Query => this.dropEnumTypeSql(table, column);
     // Columns may share a type, by its `enumName`.
     const isNew = isEnum(after) && !(await this.hasEnumType(table, after));
-    if (isNew) await this.executeQueries(create(after), remove(after));
+    if (isNew) await this.executeQueries(this.createEnumTypeSql(table, after), this.dropEnumTypeSql(table, after));
     await this.executeQueries(convert(old, after, drop, ''), convert(after, old, '', restore));
-    if (isEnum(old)) await this.executeQueries(remove(old), create(old));
+    if (isEnum(old)) await this.executeQueries(this.dropEnumTypeSql(table, old), this.createEnumTypeSql(table, old));
     const { type, length, precision, scale, enum: values, enumName } = changed;
     Object.assign(old, { type, length, precision, scale, enum: values, enumName, default: undefined });
   }
