@@ -12,12 +12,12 @@ export const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
 
-const STDIN = '/dev/stdin';
+const STDIN = ['-', '/dev/stdin'];
 
 /** @throws {Failure} if the file is missing, a folder, or closed to this user; before a command makes anything */
 export async function requireReadable(file: string): Promise<void> {
   // The shell has opened stdin, perhaps from a file that this user may not open.
-  if (file === STDIN) return;
+  if (STDIN.includes(file)) return;
   try {
     await access(file, constants.R_OK);
     if ((await stat(file)).isDirectory()) throw new Error('it is a folder');
@@ -41,11 +41,11 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
 
 /** Tells whether an input can be read twice; a pipe cannot. */
 export async function isRepeatable(file: string): Promise<boolean> {
-  return file !== STDIN && ((await stat(file).catch(() => undefined))?.isFile() ?? true);
+  return !STDIN.includes(file) && ((await stat(file).catch(() => undefined))?.isFile() ?? true);
 }
 
 async function streamOf(file: string): Promise<Readable> {
-  if (file === STDIN) return process.stdin;
+  if (STDIN.includes(file)) return process.stdin;
   if (!(await stat(file)).isFIFO()) return createReadStream(file, { highWaterMark: CHUNK });
   // Without O_NONBLOCK, open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });

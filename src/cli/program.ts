@@ -115,7 +115,7 @@ Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
     .description('store the records of an NDJSON file (or .gz), or of stdin; the rules of POST hold for every line')
     .usage('<resource> [file] [options]')
     .argument('[resource]', `one of ${NAMES.join(', ')}`)
-    .argument('[file]', 'the file to read (default: stdin)')
+    .argument('[file]', 'the file to read; "-" is stdin, the default')
     .addOption(
       new Option(
         '--ids <how>',

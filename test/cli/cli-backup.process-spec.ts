@@ -145,9 +145,12 @@ describe('cli backup and restore', () => {
     expect(inDatabase(folder, (database) => database.prepare(rows).all())).toEqual([]);
   });
 
-  it('rejects a restore while a service has the database open', async () => {
+  it('rejects a restore while a service has the database open, before it checks the backup', async () => {
     const service = await startOn(folder);
-    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
+    writeFileSync(join(folder, 'damaged.sqlite'), 'no database');
+    for (const backup of ['backup.sqlite', 'damaged.sqlite']) {
+      expect(await run(folder, ['restore', backup])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
+    }
     expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     await service.stop();
     expect(countsOf(folder)).toEqual({ count: 301, used: 301 });

@@ -167,10 +167,10 @@ describe('restore', () => {
 
   it('reads a pipe, and rejects one that ends too early', async () => {
     const backup = readFileSync(at('backup.sqlite'));
-    const cut = await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) });
+    const cut = await run(folder, ['restore', '-'], { input: backup.subarray(0, 9000) });
     expect(cut).toMatchObject({ code: 1 });
     await store(lines(1, 4));
-    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup })).toMatchObject({ code: 0 });
+    expect(await run(folder, ['restore', '-'], { input: backup })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
     expect(remains()).toEqual([]);
   });

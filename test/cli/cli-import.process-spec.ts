@@ -92,7 +92,7 @@ describe('cli import', () => {
   });
 
   it.each([
-    ['/dev/stdin', 'cat in.ndjson | cli import cookies /dev/stdin'],
+    ['- that is a pipe', 'cat in.ndjson | cli import cookies -'],
     ['/dev/stdin that is a file', 'cli import cookies /dev/stdin < in.ndjson'],
     ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import cookies fifo'],
   ])('stores the content of %s', async (_what, command) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
-import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
@@ -34,6 +34,8 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   try {
     await requireReadable(file);
     if (!verify) makePrivateFolder(dirname(path));
+    // Before the long check of the backup.
+    if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
     await using folder = await draftFolder(place);
     const copy = join(folder.path, 'draft.sqlite');
@@ -63,7 +65,7 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
   await sync(copy);
   interrupt.throwIfAborted();
   const isThere = existsSync(path);
-  using _lock = isThere ? acquireExclusiveLock(path) : NO_LOCK;
+  using _lock = isThere ? acquireExclusiveLock(path, leaveWalMode) : NO_LOCK;
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   try {
     await moveLeftovers(path, aside);
@@ -82,14 +84,11 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
 
 const NO_LOCK: Disposable = { [Symbol.dispose]: () => {} };
 
-/** Locks a database file against all other processes until `using` releases the lock, and folds its WAL into it. */
-function acquireExclusiveLock(path: string): Disposable {
+/** Locks a database file against all other processes until `using` releases the lock. */
+function acquireExclusiveLock(path: string, lock: (database: Database) => void): Disposable {
   const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
-    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
-    const mode = database.pragma('journal_mode = DELETE', { simple: true });
-    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
-    database.exec('BEGIN EXCLUSIVE');
+    lock(database);
     return database;
   } catch (error) {
     database.close();
@@ -100,6 +99,21 @@ function acquireExclusiveLock(path: string): Disposable {
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return NO_LOCK;
     throw error;
   }
+}
+
+// Every process with a WAL database open holds a lock.
+
+/** Changes nothing, unless a killed service has left a WAL. */
+function takeAllLocks(database: Database): void {
+  database.pragma('locking_mode = EXCLUSIVE');
+  database.prepare('SELECT count(*) FROM sqlite_schema').get();
+}
+
+/** Folds the WAL into the file, which requires all locks. */
+function leaveWalMode(database: Database): void {
+  const mode = database.pragma('journal_mode = DELETE', { simple: true });
+  if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
+  database.exec('BEGIN EXCLUSIVE');
 }
 
 /** Renames files that exist only beside a damaged database, or when the database alone was removed. */

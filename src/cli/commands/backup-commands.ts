@@ -27,7 +27,7 @@ which is one rename, the storage is as it was.
 
 Examples:
   ${CLI} restore /backups/${SERVICE_NAME}.sqlite
-  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
+  ${CLI} restore - < ${SERVICE_NAME}.sqlite
   ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
 
 export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): void {
@@ -69,7 +69,7 @@ export function addBackupCommands(cli: Command, interrupt: () => AbortSignal): v
   cli
     .command('restore')
     .description('replace the SQLite database by a backup; the service must be stopped')
-    .argument('<file>', 'the backup, plain or packed with gzip; it stays as it is')
+    .argument('<file>', 'the backup, plain or packed with gzip, which stays as it is; "-" is stdin')
     .option('--verify', 'only check whether it can be restored, and change nothing')
     .option(...SKIP)
     .addHelpText('after', RESTORE_NOTE)
