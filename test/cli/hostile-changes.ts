@@ -32,6 +32,12 @@ export const HOSTILE_CHANGES: Readonly<Record<string, string | Change>> = {
     database.exec(`${moved}; INSERT INTO copy SELECT * FROM cookies; DROP TABLE cookies`);
     database.exec('ALTER TABLE copy RENAME TO cookies');
   },
+  'a type with a blank, which changes texts to numbers': reworded('"wish" varchar', '"wish" varch ar'),
+  'a type that contains NOT NULL': reworded('"wish" varchar NOT NULL', '"wish" "varchar" "NOT" "NULL"'),
+  'a name that contains its check': reworded(
+    '"cookies_wish" CHECK ((length("wish") BETWEEN 1 AND 255))',
+    '"cookies_wish CHECK ((length(wish) BETWEEN 1 AND 255))"',
+  ),
   'a BLOB for a wish': "UPDATE cookies SET wish = x'00FF' WHERE id = 2",
   'a flavor that no request could store': unchecked("UPDATE cookies SET flavor = '<script>' WHERE id = 2"),
   'a wish of 1 MB': unchecked("UPDATE cookies SET wish = printf('%.*c', 1000000, 'x') WHERE id = 2"),
@@ -50,6 +56,17 @@ export const HOSTILE_CHANGES: Readonly<Record<string, string | Change>> = {
 
 function unchecked(sql: string): string {
   return `PRAGMA ignore_check_constraints = ON; ${sql}`;
+}
+
+/** Changes the text of the definition of the table itself, which no statement for tables could do. */
+function reworded(found: string, now: string): Change {
+  return (database) => {
+    const sql = database.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'cookies'`).pluck().get() as string;
+    const changed = sql.replace(found, now);
+    assert.notEqual(changed, sql);
+    database.unsafeMode().pragma('writable_schema = ON');
+    database.prepare(`UPDATE sqlite_schema SET sql = ? WHERE name = 'cookies'`).run(changed);
+  };
 }
 
 /** Makes one of `HOSTILE_CHANGES` in a database. */

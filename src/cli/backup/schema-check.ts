@@ -56,21 +56,31 @@ export function dropRecreatedParts(path: string): void {
   for (const table of states.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
-/** Comparable SQL by kind and name, without the tables that ANALYZE makes. */
+/**
+ * Comparable SQL by kind and name, without the tables that ANALYZE makes. A table has its columns as SQLite reads them,
+ * too: a type can contain blanks and quoted words, such as "NOT" "NULL".
+ */
 function schemaOf(path: string): Map<string, string> {
   using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   const rows = database
     .prepare(
-      `SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema
-       WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[1-4]')`,
+      `SELECT type, name, coalesce(sql, '') AS sql,
+         (SELECT group_concat(format('%s %s %d %d', info.name, replace(info.type, ' ', '_'), "notnull", pk), ',' ORDER BY info.name)
+          FROM pragma_table_info(part.name) AS info WHERE part.type = 'table') AS columns
+       FROM sqlite_schema AS part WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[1-4]')`,
     )
-    .all() as { type: string; name: string; sql: string }[];
-  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, comparable(sql)]));
+    .all() as { type: string; name: string; sql: string; columns: string | null }[];
+  return new Map(
+    rows.map(({ type, name, sql, columns }) => [
+      `${type} ${name}`,
+      `${comparable(sql)} ${withEqualTexts(columns?.toLowerCase())}`,
+    ]),
+  );
 }
 
 /** Text in definitions of earlier migrations and of rebuilt tables, and what it is now. */
 const EQUAL_TEXTS = [
-  [/timestamp(?:with(?:out)?timezone)?/g, 'datetime'],
+  [/timestamp(?:_?with(?:out)?_?time_?zone)?/g, 'datetime'],
   ['uuid', 'varchar'],
   ['default(true)', 'default(1)'],
   ['default(false)', 'default(0)'],
@@ -78,11 +88,13 @@ const EQUAL_TEXTS = [
   ['onupdatenoaction', ''],
 ] as const;
 
-/** SQL without quotes, blanks and case of names. */
+const withEqualTexts = (sql = ''): string => EQUAL_TEXTS.reduce((text, [old, now]) => text.replaceAll(old, now), sql);
+
+/** SQL without blanks, case of names, and quotes around single words. */
 function comparable(sql: string): string {
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
-  let plain = masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase();
-  for (const [text, now] of EQUAL_TEXTS) plain = plain.replaceAll(text, now);
+  const unquoted = masked.replaceAll(/["\x60[](\w+)["\x60\]]/g, '$1');
+  const plain = withEqualTexts(unquoted.replaceAll(/\s/g, '').toLowerCase());
   return plain.startsWith('createtable') ? definitionsOf(plain).sort().join() : plain;
 }
 
