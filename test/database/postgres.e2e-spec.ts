@@ -56,6 +56,22 @@ describePostgres('an empty schema with the name of the user', () => {
   });
 });
 
+describePostgres('a renamed schema', () => {
+  it('gets triggers that find its tables at the next start', async () => {
+    const owned = { DATABASE_URL: await freshDatabase(), LOG_LEVEL: 'silent' };
+    const statusOfPost = async (): Promise<number> => {
+      await using service = await startService(owned);
+      return (await Client.of(service).post(COOKIE)).status;
+    };
+    expect(await statusOfPost()).toBe(201);
+    await onServer(owned.DATABASE_URL, (client) =>
+      client.query(`ALTER SCHEMA public RENAME TO app; DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET search_path = app', current_database()); END $$`),
+    );
+    expect(await statusOfPost()).toBe(201);
+  });
+});
+
 describePostgres('a database without a schema of the search path', () => {
   it('stops the start with the search path and the remedy', async () => {
     const DATABASE_URL = await freshDatabase();

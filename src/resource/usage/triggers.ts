@@ -7,7 +7,10 @@ import { type IdKind, idKindOf } from '../id-kinds.js';
 /** A transaction, or the query runner of a migration. */
 export type Runner = Pick<Sql, 'query'>;
 
-/** The enabled triggers of some tables: with the statement on SQLite, the body of the function on PostgreSQL. */
+/**
+ * The enabled triggers of some tables: with the statement on SQLite, the body of the function on PostgreSQL. It leaves
+ * out functions whose search_path lacks their schema, which was renamed: they would not find its tables.
+ */
 export function enabledTriggers(runner: Runner, { options }: DataSource, tables: readonly string[]) {
   const isPostgres = options.type === 'postgres';
   // Without parameters, which are `?` in a transaction, but `$1` in a migration on PostgreSQL.
@@ -15,7 +18,9 @@ export function enabledTriggers(runner: Runner, { options }: DataSource, tables:
   return runner.query<{ name: string; source: string }[]>(
     isPostgres
       ? `SELECT tgname AS name, prosrc AS source FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-         WHERE tgrelid IN (${names}) AND tgenabled IN ('O', 'A')`
+         WHERE tgrelid IN (${names}) AND tgenabled IN ('O', 'A') AND lower(btrim(pronamespace::regnamespace::text, '"')) IN
+           (SELECT lower(replace(btrim(schema, ' "'), '$user', current_user)) FROM unnest(proconfig) AS path,
+            string_to_table(replace(path, 'search_path=', ''), ',') AS schema)`
       : `SELECT name, sql AS source FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN (${names})`,
     [],
   );
