@@ -21,6 +21,16 @@ interface ShutdownSteps {
   requestsFinished(): Promise<unknown>;
 }
 
+/**
+ * Ends the process on SIGTERM until the returned function is called. Without a listener Node does so itself, except as
+ * process 1 of a container, and if an agent that was loaded before (`--import`) listens.
+ */
+export function exitOnSigterm(): () => void {
+  const exit = (): never => process.exit(143);
+  if (process.pid === 1 || process.listenerCount('SIGTERM') > 0) process.on('SIGTERM', exit);
+  return () => void process.off('SIGTERM', exit);
+}
+
 /** Stops the process on a signal with exit code 0, after an uncaught error with 1 (docs/architecture.md, "Stop"). */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config, steps?: ShutdownSteps): void {
   const { shutdownDelay, shutdownTimeout } = config;

@@ -1,7 +1,7 @@
 import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { ManagementServer } from '../management/management-server.js';
-import { shutDownOnSignals } from './graceful-shutdown.js';
+import { exitOnSigterm, shutDownOnSignals } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */
@@ -9,11 +9,10 @@ const SYSTEMD_SOCKET = 3;
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
-  // Process 1 of a container ignores a signal without a listener, also while it waits for a lock or a server.
-  const exit = (): never => process.exit(143);
-  if (process.pid === 1) process.on('SIGTERM', exit);
+  // The start may wait for a lock or a server.
+  const started = exitOnSigterm();
   const app = await createApp(config);
-  process.off('SIGTERM', exit);
+  started();
   shutDownOnSignals(app, config);
   const { host, port } = config;
   // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process

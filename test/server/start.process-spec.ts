@@ -8,6 +8,7 @@ import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { run } from '../support/command.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
+import { preloaded } from '../support/faults/preloaded.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { until } from '../support/until.js';
@@ -204,6 +205,34 @@ it.each([
   expect(service.output.match(/The service cannot listen: .*EADDRINUSE/g)).toHaveLength(1);
   expect(service.output).not.toMatch(/^ +at /m);
 });
+
+it.each([
+  ['1', 143],
+  ['2', 0],
+])(
+  'a start that waits for a locked database ends on SIGTERM beside an agent that listens, with WORKERS=%s',
+  async (workers, code) => {
+    makeDatabase('CREATE TABLE things (name)', 0o666);
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN EXCLUSIVE');
+    try {
+      const agent = preloaded(`process.on('SIGTERM', () => {});`);
+      await using service = ServiceProcess.spawn(folder, {
+        ...agent,
+        WORKERS: workers,
+        DATABASE_BUSY_TIMEOUT: '60000',
+      });
+      const pid = () => (workers === '1' ? service.child.pid! : workersOf(service)[0]!);
+      await until(() => pid() !== undefined, 'the process');
+      const mapped = () => readFileSync(`/proc/${pid()}/maps`, 'utf8');
+      await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the process has loaded SQLite');
+      service.child.kill('SIGTERM');
+      expect(await service.exit()).toBe(code);
+    } finally {
+      other.close();
+    }
+  },
+);
 
 onVolume('a start that waits for a locked database ends on SIGTERM also as process 1 of a container', async () => {
   makeDatabase('CREATE TABLE things (name)', 0o666);
