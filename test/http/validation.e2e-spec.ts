@@ -358,6 +358,7 @@ describe('a start with a handler that could not be validated', () => {
 
   it.each<[what: string, controller: Type, message: RegExp]>([
     ['a body that is an interface', taking(Object), /@Body\(\) is an interface/],
+    ['a class imported as a type', taking(Function), /@Body\(\) is an interface or .* import it as a value/],
     ['an array without its class', taking(Array), /@Body\(\) is an array; use @Body\(arrayOf\(ItemDto\)\)/],
     ['one property', taking(String, { argument: Body('name') }), /@Body\('name'\) is not supported; declare a DTO/],
     ['the raw body', taking(Buffer, { argument: RawBody() }), /@RawBody\(\) is always undefined; use @Body\(\)/],

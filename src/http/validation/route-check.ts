@@ -61,14 +61,16 @@ function errorsOf(
       : [];
   }
   if (decorator === 'Body' && CONTENT.has(type)) return [];
-  if (isDtoType(type)) {
+  // TypeScript emits `Function` for a class that is imported with `import type`.
+  const isUnknown = type === Object || type === Function;
+  if (isDtoType(type) && !isUnknown) {
     const { declared, errors } = propertiesOf(type);
     return isValidated && declared.size === 0 ? [] : errors;
   }
   if (isValidated || decorator === 'Param') return [];
   if (decorator === 'Body' && type === Array) return ['@Body() is an array; use @Body(arrayOf(ItemDto))'];
   const typeName =
-    typeof type === 'function' && type !== Object ? type.name : 'an interface or another type without a class';
+    typeof type === 'function' && !isUnknown ? type.name : 'an interface or another type without a class';
   return [`@${decorator}() is ${typeName}; declare a DTO class, and import it as a value, not with "import type"`];
 }
 
