@@ -43,11 +43,11 @@ export async function createApp(
   config: Config,
   create: CreateNest = (adapter, options) => NestFactory.create(AppModule.forRoot(config), adapter, options),
 ): Promise<NestFastifyApplication> {
-  const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
-  const log = createLog(config, tracing && (() => traceIds()));
+  const log = createLog(config, config.tracesEndpoint && (() => traceIds()));
   const logger = new NestLogger(log);
-  // Nest sets the logger later, but `Connections` may log an expired certificate now.
+  // Nest sets the logger later, but tracing may log another SDK now, and `Connections` an expired certificate.
   Logger.overrideLogger(logger);
+  const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const connections = new Connections({ ...config.http, trustProxy: config.trustProxy }, config.tls);
   const adapter = createAdapter(config, connections);
   const app = await create(adapter, { bodyParser: false, abortOnError: false, logger });

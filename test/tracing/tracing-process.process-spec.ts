@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { captureLog, problemsIn } from '../support/captured-log.js';
+import { preloaded, projectModule } from '../support/faults/preloaded.js';
 import { exchange } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
@@ -84,6 +85,19 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(requests.at(-1)).not.toHaveProperty('trace_id');
     expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([{ ...ids[1], context: 'Error' }]);
     expect(lines.filter(({ trace_id: id }) => id === TRACE)).toHaveLength(4);
+  });
+
+  it('warns in the lines of its log beside another SDK in the process', async () => {
+    await using collector = await Collector.start();
+    const other = preloaded(`
+      import api from '${projectModule('node_modules/@opentelemetry/api/build/src/index.js')}';
+      api.trace.setGlobalTracerProvider({ getTracer: () => undefined });`);
+    const environment = { ...other, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    await using service = await ServiceProcess.start(temporaryFolder(), environment);
+    expect(await service.end('SIGTERM')).toBe(0);
+    await service.outputEnd();
+    const duplicate = { context: 'Tracing', msg: expect.stringContaining('duplicate registration') as string };
+    expect(service.lines.filter(({ level }) => level === 'warn')).toMatchObject([duplicate]);
   });
 
   it('has one instance for each of its workers, and the exemplars of all', async () => {
