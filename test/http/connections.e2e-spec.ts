@@ -437,6 +437,20 @@ describe('connections', () => {
     expect(performance.now() - began).toBeGreaterThan(1950);
   });
 
+  it('are not reset when their client sends further packets after an error', async () => {
+    await start();
+    const socket = await connected(service.url, { allowHalfOpen: true, noDelay: true });
+    sockets.push(socket.resume());
+    const closed = once(socket, 'close');
+    for (let packets = 0; packets < 10; packets++) {
+      socket.write('nonsense\r\n\r\n');
+      await sleep(20);
+    }
+    expect(socket.errored).toBeNull();
+    socket.end();
+    await closed;
+  });
+
   it('are closed with the response to a request that was in progress when the application was closed', async () => {
     await start();
     using lock = lockedDatabase();

@@ -95,7 +95,7 @@ export class Connections implements ConnectionOwner {
     // A client that has disconnected, or has never sent anything, gets no response.
     const connection = this.bySocket.get(socket);
     // A client whose handshake failed has no connection yet.
-    const hasGone = error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0;
+    const hasGone = error.code === 'ECONNRESET' || socket.bytesRead === 0;
     if (hasGone || connection === undefined) socket.destroy();
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') connection.expire(error, this.limits.requestTimeout);
     else connection.reject(error);
