@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
@@ -449,6 +450,19 @@ describe('connections', () => {
     expect(socket.errored).toBeNull();
     socket.end();
     await closed;
+  });
+
+  it('have a timer of the system that finds out when their client has vanished', async () => {
+    await start();
+    const { localPort } = await connection();
+    const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+    const ends = new RegExp(`^ *\\d+: \\w+${hex(Number(new URL(service.url).port))} \\w+${hex(localPort!)} `);
+    const ofService = () =>
+      readFileSync('/proc/net/tcp', 'utf8')
+        .split('\n')
+        .find((line) => ends.test(line));
+    // The sixth column of proc(5) begins with the kind of timer; 02 is that of TCP keep-alive.
+    await until(() => ofService()?.trim().split(/\s+/)[5]?.startsWith('02:') === true, 'a timer of TCP keep-alive');
   });
 
   it('are closed with the response to a request that was in progress when the application was closed', async () => {

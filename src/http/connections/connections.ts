@@ -28,6 +28,9 @@ const ACCEPT_GRACE = 1000;
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
+/** Milliseconds without a packet after which the operating system asks whether the client is still there. */
+const KEEP_ALIVE_DELAY = 60_000;
+
 /** All connections of one server: their limits, stalled clients, and the end of each request (docs/connections.md). */
 export class Connections implements ConnectionOwner {
   readonly requests: RequestTracker;
@@ -264,6 +267,9 @@ function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): 
     // Node's default is 30 s.
     connectionsCheckingInterval: SWEEP_INTERVAL,
     keepAliveTimeout,
+    // A client that has vanished sends no end. Nothing else would close its silent event stream or WebSocket.
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_DELAY,
     // Node's response to a missing Host is an empty 400; `protocolError` rejects it.
     requireHostHeader: false,
     // Node drops a duplicate Host, Authorization or Content-Type. Joined, the duplicates are invalid and rejected.
