@@ -83,7 +83,9 @@ export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined 
   // node-postgres has not sent a statement for which the connection is "not queryable".
   const isWithoutCode = code === '' && WITHOUT_CODE.test(message) && !message.includes('not queryable');
   const isLost = isWithoutCode || (LOST_RESPONSE.test(code) && !isOfStatement(error));
-  return isLost ? new OutcomeUnknownError('The response to COMMIT was lost: the change may be stored or not', error) : undefined;
+  return isLost
+    ? new OutcomeUnknownError('The response to COMMIT was lost: the change may be stored or not', error)
+    : undefined;
 }
 
 /** The server translates its messages (lc_messages), but not the names of its functions (aclchk.c, sequence.c). */
