@@ -159,7 +159,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     it('rejects a restore of a backup whose trail can be changed', async () => {
       const backup = join(folder, 'backup.sqlite');
       inDatabase(folder, (database) => database.exec('DROP TRIGGER audit_delete'), 'backup.sqlite');
-      expect(await run(folder, ['restore', backup])).toMatchObject({
+      expect(await run(folder, ['restore', '--verify', backup])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('it lacks the trigger audit_delete'),
       });
