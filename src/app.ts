@@ -18,6 +18,7 @@ import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
 import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
 import { clientAddress, requestId } from './http/messages/request.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
+import { affordableConnections } from './http/open-files.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
 import { measureConnections } from './management/http-metrics.js';
@@ -48,7 +49,8 @@ export async function createApp(
   // Nest sets the logger later, but tracing may log another SDK now, and `Connections` an expired certificate.
   Logger.overrideLogger(logger);
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
-  const connections = new Connections({ ...config.http, trustProxy: config.trustProxy }, config.tls);
+  const limits = { ...config.http, connections: affordableConnections(config.http.connections) };
+  const connections = new Connections({ ...limits, trustProxy: config.trustProxy }, config.tls);
   const adapter = createAdapter(config, connections);
   const app = await create(adapter, { bodyParser: false, abortOnError: false, logger });
   const fastify = adapter.getInstance<FastifyInstance>();

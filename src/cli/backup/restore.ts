@@ -101,15 +101,13 @@ function acquireExclusiveLock(path: string, lock: (database: Database) => void):
   }
 }
 
-// Every process with a WAL database open holds a lock.
-
-/** Changes nothing, unless a killed service has left a WAL. */
+/** Fails beside any process that has the database open. Changes nothing, unless a killed service has left a WAL. */
 function takeAllLocks(database: Database): void {
   database.pragma('locking_mode = EXCLUSIVE');
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-/** Folds the WAL into the file, which requires all locks. */
+/** Folds the WAL into the file, for which no other process may have the database open. */
 function leaveWalMode(database: Database): void {
   const mode = database.pragma('journal_mode = DELETE', { simple: true });
   if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });

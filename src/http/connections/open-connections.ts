@@ -1,47 +1,29 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { compile } from '@fastify/proxy-addr';
-import { Logger } from '@nestjs/common';
 import type { Config } from '../../config/config.js';
 import type { Connection } from './connection.js';
 
 /** @property trustProxy proxies that have no limit per address, since each connects for many clients */
 export type ConnectionLimits = Config['http'] & Partial<Pick<Config, 'trustProxy'>>;
 
-/** Descriptors that are left to files, the database and the management port. */
-const OTHER_DESCRIPTORS = 300;
-
 /** The open connections, limited in all and for each address. */
 export class OpenConnections extends Set<Connection> {
-  private readonly most: number;
   private readonly isProxy = compile(this.limits.trustProxy || []);
   private readonly byAddress = new Map<string, Set<Connection>>();
 
-  /** @param descriptors files and sockets that this process may open */
-  constructor(
-    private readonly limits: ConnectionLimits,
-    descriptors = maxOpenFiles(),
-  ) {
+  constructor(private readonly limits: ConnectionLimits) {
     super();
-    const { connections } = limits;
-    // Without a descriptor Node resets new connections, and the primary waits endlessly for the worker that got one.
-    this.most = Math.max(1, Math.min(connections, descriptors - OTHER_DESCRIPTORS));
-    if (this.most === connections) return;
-    new Logger('Service').warn(
-      `This process may open ${descriptors} files, so it keeps ${this.most} of ${connections} connections; ` +
-        `raise the limit (\`ulimit -n\`) to ${connections + OTHER_DESCRIPTORS}, or lower MAX_CONNECTIONS`,
-    );
   }
 
   /** Adds a connection. If a limit is exceeded, it closes this or another connection. */
   override add(connection: Connection): this {
     super.add(connection);
-    const { connectionsPerAddress } = this.limits;
+    const { connections, connectionsPerAddress } = this.limits;
     const { address = '', addressKey } = connection;
     const siblings = this.byAddress.get(addressKey) ?? new Set<Connection>();
     this.byAddress.set(addressKey, siblings.add(connection));
     const isCrowded = siblings.size > connectionsPerAddress && !this.isProxy(address, 0);
     if (isCrowded) this.closeOne(siblings, connection);
-    else if (this.size > this.most) this.closeOne(this, connection);
+    else if (this.size > connections) this.closeOne(this, connection);
     return this;
   }
 
@@ -65,11 +47,4 @@ export class OpenConnections extends Set<Connection> {
     this.delete(mostExpendable);
     mostExpendable.cut('too many connections');
   }
-}
-
-/** The limit of open files on Linux (proc(5)), which Node raises at its start as far as it may. */
-function maxOpenFiles(): number {
-  const file = '/proc/self/limits';
-  const limit = existsSync(file) && /^Max open files +(\d+)/m.exec(readFileSync(file, 'utf8'))?.[1];
-  return limit ? Number(limit) : Infinity;
 }
