@@ -282,11 +282,15 @@ describe('cli backup and restore', () => {
     async (name) => {
       tamper((copy) => makeHostile(copy, name));
       await expectRejectedByVerify('backup.sqlite', /backup\.sqlite/);
-      expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, 'The storage is as it was'));
-      expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
-      expect(left(/restoring/)).toEqual([]);
     },
   );
+
+  it('leaves the storage as it was when it rejects a backup', async () => {
+    tamper((copy) => makeHostile(copy, 'a view'));
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, 'The storage is as it was'));
+    expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
+    expect(left(/restoring/)).toEqual([]);
+  });
 
   it('verifies a backup while the service serves, and changes nothing, also one from a pipe', async () => {
     await using service = await startOn(folder);

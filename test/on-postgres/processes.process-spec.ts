@@ -5,4 +5,3 @@ usePostgres();
 await import('../database/migration-scripts.process-spec.js');
 await import('../http/overload.process-spec.js');
 await import('../resource/audit-processes.process-spec.js');
-await import('../resource/idempotent-processes.process-spec.js');

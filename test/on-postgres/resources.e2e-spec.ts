@@ -4,7 +4,6 @@ usePostgres();
 // Together, because loading the application takes longer than each of them.
 await import('../auth/revocation.e2e-spec.js');
 await import('../rate-limit/shared-rate-limit.e2e-spec.js');
-await import('../resource/capacity.e2e-spec.js');
 await import('../resource/counted-resources.e2e-spec.js');
 await import('../resource/feature-errors.e2e-spec.js');
 await import('../resource/idempotency.e2e-spec.js');
@@ -13,6 +12,7 @@ await import('../resource/outings.e2e-spec.js');
 await import('../resource/resource-store.e2e-spec.js');
 await import('../resource/rules.e2e-spec.js');
 await import('../resource/sorted-lists.e2e-spec.js');
+await import('../resource/two-services.e2e-spec.js');
 await import('../resource/uuid-ids.e2e-spec.js');
 // Last, because it declares a wrong list of the samples, with which no service starts.
 await import('../resource/json-properties.e2e-spec.js');

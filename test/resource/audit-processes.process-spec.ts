@@ -82,19 +82,29 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const post = (client: Client, wish: string): Promise<Answer> =>
+    client.post({ ...COOKIE, wish }, { 'idempotency-key': wish });
+
+  /** The responses to all POSTs, by wish; `undefined` where the client got none. */
+  const posted = new Map<string, Answer | undefined>();
+
   /** Posts, changes and deletes cookies until the service ends, and collects the ids of acknowledged changes. */
   async function write(client: Client, name: string, acknowledged: string[]): Promise<void> {
-    const send = async (method: string, path: string, body?: object): Promise<Answer> => {
-      const answer = await client.request(method, path, { body });
-      if (answer.status >= 300) throw new Error(answer.text);
-      acknowledged.push(answer.headers.get('x-request-id')!);
+    const send = async (answer: Promise<Answer>): Promise<Answer> => {
+      const { status, text, headers } = await answer;
+      if (status >= 300) throw new Error(text);
+      acknowledged.push(headers.get('x-request-id')!);
       return answer;
     };
     for (let turn = 0; turn < 1000; turn++) {
+      const wish = `${name}-${turn}`;
       try {
-        const { body } = await send('POST', '/cookies', { ...COOKIE, wish: `${name} ${turn}` });
-        await send('PATCH', `/cookies/${body.id}`, { size: 'large' });
-        if (turn % 2 === 0) await send('DELETE', `/cookies/${body.id}`);
+        posted.set(wish, undefined);
+        const created = await send(post(client, wish));
+        posted.set(wish, created);
+        const path = `/cookies/${created.body.id}`;
+        await send(client.request('PATCH', path, { body: { size: 'large' } }));
+        if (turn % 2 === 0) await send(client.request('DELETE', path));
       } catch {
         return;
       }
@@ -121,6 +131,17 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     const known = new Set(lines.map(({ requestId }) => requestId));
     expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
     expect(await run(folder, ['audit', 'verify'])).toMatchObject({ code: 0 });
+  });
+
+  it('has one creation for each Idempotency-Key, whose POST gets its first response again', async () => {
+    const client = Client.of(service, { scope: SCOPE });
+    const replays = [...posted].map(async ([wish, before]) => {
+      const { status, text } = await post(client, wish);
+      expect([wish, status, text]).toEqual([wish, 201, before?.text ?? text]);
+    });
+    await Promise.all(replays);
+    const created = (await allLines(client, 'cookies')).filter(({ operation }) => operation === 'create');
+    expect(created).toHaveLength(posted.size);
   });
 
   if (engineInUse() === 'sqlite') {
