@@ -99,7 +99,7 @@ describe('an I/O error of the writing connection', () => {
 
   afterEach(async () => {
     await writer.close();
-    connection.close();
+    connection.database.close();
   });
 
   const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], false);

@@ -14,6 +14,6 @@ describe('SqliteConnection', () => {
     const long = [300_001, 300_002, 300_003, 300_004];
     run([...long, ...long]);
     expect(prepare).toHaveBeenCalledTimes(108);
-    connection.close();
+    connection.database.close();
   });
 });

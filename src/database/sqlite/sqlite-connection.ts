@@ -11,10 +11,8 @@ export type Row = Record<string, unknown>;
 /** Result of a statement: its rows, or the number of changed rows and the last inserted id. */
 export interface StatementResult {
   readonly rows?: Row[];
-  /** The statement that returned the rows. It knows the declared types of the columns. */
-  readonly source?: Statement;
   readonly changes: number;
-  readonly lastInsertRowid?: number | bigint;
+  readonly lastInsertRowid?: number;
 }
 
 /** Limits of the cached statements in number and in characters of SQL, each of which takes some 40 bytes. */
@@ -51,15 +49,11 @@ export class SqliteConnection {
     max: CACHED_STATEMENTS,
     maxSize: CACHED_CHARACTERS,
     sizeCalculation: (_statement, sql) => sql.length,
-    memoMethod: (sql) => this.database.prepare(sql),
+    memoMethod: (sql) => this.database.prepare(sql).safeIntegers(),
   });
 
   constructor(path: string, { readonly }: { readonly: boolean }) {
     this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
-  }
-
-  get inTransaction(): boolean {
-    return this.database.inTransaction;
   }
 
   /** @throws SqliteError, or a RangeError for several statements in one string */
@@ -85,16 +79,16 @@ export class SqliteConnection {
     }
   }
 
-  close(): void {
-    this.database.close();
-  }
-
   private execute(sql: string, parameters: readonly unknown[]): StatementResult {
     const statement = this.prepare(sql);
     const bound = parameters.map(bindable);
-    if (!statement.reader) return statement.run(...bound);
+    if (!statement.reader) {
+      const { changes, lastInsertRowid } = statement.run(...bound);
+      return { changes, lastInsertRowid: Number(lastInsertRowid) };
+    }
     const rows = statement.all(...bound) as Row[];
-    return { rows, source: statement, changes: rows.length };
+    rows.forEach(toSafeNumbers);
+    return { rows, changes: rows.length };
   }
 
   /** Runs `ALTER TABLE` or `DROP TABLE`, which with foreign keys off may be a step of a rebuild. */
@@ -190,25 +184,13 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
   }
 }
 
-/** Declared types of floating point (https://sqlite.org/datatype3.html, section 3.1). Expressions have no type. */
-const REAL = /REAL|FLOA|DOUB/i;
-
-/** The largest integer of SQLite, 2^63 - 1, rounded to a number. Larger numbers are no integers. */
-const LARGEST = 2 ** 63;
-
-/** @throws {UnsafeIntegerError} for an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1 */
-export function rejectRoundedIntegers(result: StatementResult): void {
-  if (result.rows === undefined) return;
-  for (const row of result.rows) {
-    for (const column in row) {
-      const value = row[column];
-      const isUnsafe = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) <= LARGEST;
-      if (isUnsafe && !isReal(result, column)) throw new UnsafeIntegerError(String(value));
-    }
+/** Converts the integers of a row to numbers. @throws {UnsafeIntegerError} for one beyond 2^53 - 1 */
+function toSafeNumbers(row: Row): void {
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== 'bigint') continue;
+    const number = Number(value);
+    if (!Number.isSafeInteger(number)) throw new UnsafeIntegerError(String(value));
+    row[column] = number;
   }
-}
-
-function isReal({ source }: StatementResult, name: string): boolean {
-  const column = source?.columns().find((candidate) => candidate.name === name);
-  return REAL.test(column?.type ?? '');
 }

@@ -12,7 +12,6 @@ import { isAutoIncrement } from '../columns.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { SqliteDriver } from './sqlite-driver.js';
-import { NOW } from './column-changes.js';
 import type { WriterLimits } from './writing/writer.js';
 
 export class SqliteDataSource extends GuardedDataSource {
@@ -101,23 +100,18 @@ function textOf(column: ColumnMetadata, row: ObjectLiteral): string {
 }
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
-  /** TypeORM would leave the condition out, and overwrite every row. */
-  override orUpdate(...args: Parameters<InsertQueryBuilder<Entity>['orUpdate']>): this {
-    if (args[2]?.overwriteCondition !== undefined) throw new TypeORMError(CONDITIONAL);
-    return super.orUpdate(...args);
+  /** TypeORM would leave the condition out and overwrite every row, and it would not set the date of the update. */
+  override orUpdate(...[columns, conflict, options]: Parameters<InsertQueryBuilder<Entity>['orUpdate']>): this {
+    if (options?.overwriteCondition !== undefined) throw new TypeORMError(CONDITIONAL);
+    const { mainAlias } = this.expressionMap;
+    const date = mainAlias?.hasMetadata ? mainAlias.metadata.updateDateColumn?.databaseName : undefined;
+    // The value of the INSERT: the current time, unless the caller gives another one.
+    const hasDate = date === undefined || columns.length === 0 || columns.includes(date);
+    return super.orUpdate(hasDate ? columns : [...columns, date], conflict, options);
   }
 
   protected override createInsertExpression(): string {
-    return this.withKeys(this.withUpdateDate(super.createInsertExpression()));
-  }
-
-  /** Lets an upsert set the update date of an existing row. TypeORM would set it to DEFAULT, which SQLite rejects. */
-  private withUpdateDate(sql: string): string {
-    const { mainAlias, onUpdate } = this.expressionMap;
-    if (onUpdate === undefined || !mainAlias?.hasMetadata) return sql;
-    const { updateDateColumn: column } = mainAlias.metadata;
-    if (column === undefined || onUpdate.overwrite?.includes(column.databaseName)) return sql;
-    return sql.replace(UPSERT, () => `${UPSERT}${this.escape(column.databaseName)} = ${NOW}, `);
+    return this.withKeys(super.createInsertExpression());
   }
 
   /** Returns the generated keys. TypeORM would count them back from the last one, also where the caller gives some. */
@@ -132,8 +126,6 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
 
 /** The end of an INSERT that may skip rows. */
 const SKIPS = / DO NOTHING\s*$/;
-
-const UPSERT = ' DO UPDATE SET ';
 
 const CONDITIONAL =
   'TypeORM has no overwriteCondition for SQLite: read the row and save it in one transaction, or write the INSERT in SQL';

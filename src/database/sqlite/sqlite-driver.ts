@@ -6,7 +6,6 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError, rootCause } from '../errors.js';
 import { type ConnectionUsage, type Dialect, type Engine, type Snapshot, type Sql, sqlOf } from '../engine.js';
 import {
-  rejectRoundedIntegers,
   rejectUnstorable,
   retryWhileBusy,
   type Row,
@@ -133,7 +132,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
     } catch (error) {
-      this.writing?.close();
+      this.writing?.database.close();
       this.reserve?.close();
       this.file?.close();
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
@@ -149,9 +148,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.snapshots.close();
-    this.reader.close();
+    this.reader.database.close();
     this.reserve.keep();
-    this.writing.close();
+    this.writing.database.close();
     this.reserve.close();
     this.file.close();
   }
@@ -240,9 +239,7 @@ function literal([name, value]: [string, unknown]): [string, unknown] {
 function sqliteSql(run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>): Sql {
   return sqlOf(async (sql, parameters) => {
     try {
-      const result = await run(sql, parameters);
-      rejectRoundedIntegers(result);
-      return result.rows ?? [];
+      return (await run(sql, parameters)).rows ?? [];
     } catch (error) {
       throw explained(error, sql, parameters);
     }

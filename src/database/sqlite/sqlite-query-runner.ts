@@ -17,14 +17,7 @@ import {
   typeOnSqlite,
   withMilliseconds,
 } from './column-changes.js';
-import {
-  REFERRING,
-  referredTo,
-  rejectRoundedIntegers,
-  type Row,
-  type SqliteConnection,
-  type StatementResult,
-} from './sqlite-connection.js';
+import { REFERRING, referredTo, type Row, type SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { HAS_BEGUN, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
@@ -177,9 +170,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, parameters);
     const started = performance.now();
     try {
-      const result = await this.execute(sql, parameters);
-      rejectRoundedIntegers(result);
-      const { rows, changes, lastInsertRowid } = result;
+      const { rows, changes, lastInsertRowid } = await this.execute(sql, parameters);
       const values = rows ? { raw: rows, records: rows } : { raw: lastInsertRowid, affected: changes };
       const outcome = Object.assign(new QueryResult(), values);
       const milliseconds = performance.now() - started;

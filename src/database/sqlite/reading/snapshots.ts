@@ -68,7 +68,7 @@ export class Snapshots {
   }
 
   close(): void {
-    for (const connection of this.open) connection.close();
+    for (const connection of this.open) connection.database.close();
   }
 
   private connect(): SqliteConnection {
@@ -80,9 +80,9 @@ export class Snapshots {
   }
 
   private giveBack(connection: SqliteConnection): void {
-    if (connection.inTransaction) connection.run('ROLLBACK');
+    if (connection.database.inTransaction) connection.run('ROLLBACK');
     if (this.idle.length < MOST_IDLE) return void this.idle.push(connection);
     this.open.delete(connection);
-    connection.close();
+    connection.database.close();
   }
 }

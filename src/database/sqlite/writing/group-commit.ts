@@ -108,7 +108,7 @@ export class GroupCommit {
       this.file.check();
       if (this.file.sizeOfWal() > LARGEST_WAL) this.reserve.shrinkWal();
     } catch (error) {
-      const isUnknown = !this.connection.inTransaction && !isFull(error);
+      const isUnknown = !this.connection.database.inTransaction && !isFull(error);
       const reclaimsSpace = batch.pending.some((job) => job.reclaimsSpace);
       this.failAll(isUnknown ? new OutcomeUnknownError(UNKNOWN, error) : error);
       if (isFull(error)) this.afterFull(reclaimsSpace);
@@ -121,7 +121,7 @@ export class GroupCommit {
   /** Rolls back. If that fails, it is repeated before the next transaction begins; nothing commits it. */
   failAll(error: unknown): void {
     try {
-      if (this.connection.inTransaction) this.connection.run('ROLLBACK');
+      if (this.connection.database.inTransaction) this.connection.run('ROLLBACK');
     } catch (failure) {
       new Logger('Database').error(`A transaction could not be rolled back: ${(failure as Error).message}`);
     }
@@ -130,7 +130,7 @@ export class GroupCommit {
 
   /** Fails the whole batch if the error of one job has undone it. */
   afterFailure(error: unknown, reclaimsSpace: boolean): void {
-    if (!this.connection.inTransaction) this.fail(error);
+    if (!this.connection.database.inTransaction) this.fail(error);
     if (!isFull(error)) return;
     this.commit();
     this.afterFull(reclaimsSpace);

@@ -53,7 +53,7 @@ export class WriteTransaction {
       return this.connection.run(sql, parameters);
     } catch (error) {
       // When the volume is full, the whole transaction is rolled back.
-      if (isFull(error) || !this.connection.inTransaction) this.undo(translated(error), error);
+      if (isFull(error) || !this.connection.database.inTransaction) this.undo(translated(error), error);
       throw error;
     }
   }
@@ -103,7 +103,7 @@ export class WriteTransaction {
 
   /** Undoes this job alone. If that fails, the whole batch is undone, because its commit would include this job. */
   private undoSavepoint(): void {
-    if (!this.connection.inTransaction) return;
+    if (!this.connection.database.inTransaction) return;
     try {
       this.connection.run(`ROLLBACK TO ${SAVEPOINT}`);
       this.connection.run(`RELEASE ${SAVEPOINT}`);

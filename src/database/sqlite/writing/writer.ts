@@ -142,7 +142,7 @@ export class Writer {
         }
         this.file.assertNotMoved();
         // A failed ROLLBACK may have left a transaction.
-        if (!this.group.isOpen && this.connection.inTransaction) this.connection.run('ROLLBACK');
+        if (!this.group.isOpen && this.connection.database.inTransaction) this.connection.run('ROLLBACK');
         if (!job.autocommit) {
           this.group.join(job.reclaimsSpace);
           this.taken = true;
