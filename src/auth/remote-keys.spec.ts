@@ -52,7 +52,7 @@ describe('the keys of a provider', () => {
   }
 
   it.each<[what: string, listener: RequestListener, reason: string]>([
-    ['no JSON', (_request, response) => response.end('<html>'), 'as JSON'],
+    ['no JSON', (_request, response) => response.end('<html>'), 'not valid JSON'],
     ['keys without a type', json({ keys: [{}] }), 'no valid public key'],
     ['a secret alone', json({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'key' }] }), 'no valid public key'],
     ['a key without a modulus', json({ keys: [{ kty: 'RSA', kid: 'key' }] }), 'no valid public key'],
@@ -64,7 +64,7 @@ describe('the keys of a provider', () => {
         url === '/keys' ? response.writeHead(302, { location: '/moved' }).end() : response.end(JSON.stringify(KEYS)),
       'responded with 302',
     ],
-    ['a part, and then nothing', (_request, response) => response.write('{'), 'timed out'],
+    ['a part, and then nothing', (_request, response) => response.write('{'), 'due to timeout'],
   ])('are 503 if the key set is %s', async (_what, first, reason) => {
     let loads = 0;
     listener = (request, response) => {

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { createRemoteJWKSet, type CryptoKey, customFetch, errors, type JWTHeaderParameters } from 'jose';
+import { createLocalJWKSet, type CryptoKey, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
 import { problemOf } from '../config/setting.js';
 import { providerUrl } from '../config/token-issuer.js';
 import { ApiError } from '../http/errors/api-error.js';
@@ -22,7 +22,7 @@ const ALGORITHMS = /^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$/;
 /** Largest document of a provider in bytes. Key sets with certificates have some 20 KB. */
 const LARGEST_DOCUMENT = 256 * 1024;
 
-type KeySet = ReturnType<typeof createRemoteJWKSet>;
+type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 /** The public keys of an identity provider. In its outage, known keys keep working; tokens with other keys are 503. */
 export class RemoteKeys implements TokenKeys {
@@ -123,36 +123,27 @@ export class RemoteKeys implements TokenKeys {
 
 /** Discovers the address for each load, because the provider may have moved its keys. */
 async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
-  const address = jwksUri ?? (await discoveredAddress(issuer));
-  const keySet = createRemoteJWKSet(address, {
-    [customFetch]: fetchBounded,
-    timeoutDuration: TIMEOUT,
-    // `RemoteKeys` decides when to load.
-    cacheMaxAge: Infinity,
-    cooldownDuration: Infinity,
-  });
-  await keySet.reload();
+  const address = jwksUri?.href ?? (await discoveredAddress(issuer));
+  const keySet = createLocalJWKSet((await fetchDocument(address)) as unknown as JSONWebKeySet);
   // Without any valid public key, all tokens would be invalid.
   const isValid = (key: JsonWebKey): boolean => problemOf(() => createPublicKey({ key, format: 'jwk' })) === undefined;
-  const isUseful = keySet.jwks()!.keys.some(isValid);
-  if (!isUseful) throw new Error(`${address.href} has no valid public key`);
+  if (!keySet.jwks().keys.some(isValid)) throw new Error(`${address} has no valid public key`);
   return keySet;
 }
 
 /** The address of the key set in the discovery document of an issuer (OpenID Connect Discovery 1.0 section 4). */
-async function discoveredAddress(issuer: string): Promise<URL> {
+async function discoveredAddress(issuer: string): Promise<string> {
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetchBounded(address, { signal: AbortSignal.timeout(TIMEOUT) });
-  const document = Object(await response.json()) as Record<string, unknown>;
+  const document = await fetchDocument(address);
   if (document['issuer'] !== issuer) {
     throw new Error(`${address} is about another issuer: ${JSON.stringify(document['issuer'])}`);
   }
-  return providerUrl(String(document['jwks_uri']));
+  return providerUrl(String(document['jwks_uri'])).href;
 }
 
-/** Fetches a document of limited size, without redirects: only operator and issuer may name the address of the keys. */
-async function fetchBounded(address: string, options: RequestInit): Promise<Response> {
-  const response = await fetch(address, { ...options, redirect: 'manual' });
+/** Fetches JSON of limited size, without redirects: only operator and issuer may name the address of the keys. */
+async function fetchDocument(address: string): Promise<Record<string, unknown>> {
+  const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`${address} responded with ${response.status}`);
@@ -164,5 +155,5 @@ async function fetchBounded(address: string, options: RequestInit): Promise<Resp
     if (bytes > LARGEST_DOCUMENT) throw new Error(`${address} sends more than ${LARGEST_DOCUMENT} bytes`);
     chunks.push(chunk);
   }
-  return new Response(Buffer.concat(chunks));
+  return Object(JSON.parse(Buffer.concat(chunks).toString())) as Record<string, unknown>;
 }
