@@ -1,13 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import {
-  buildMessage,
-  getMetadataStorage,
-  ValidateBy,
-  ValidateIf,
-  type ValidationOptions,
-  ValidationTypes,
-} from 'class-validator';
+import { getMetadataStorage, ValidateBy, ValidateIf, type ValidationOptions, ValidationTypes } from 'class-validator';
 
 const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
 
@@ -27,25 +20,15 @@ export const TEXT_PATTERN = String.raw`^(?:[^\u0000\uD800-\uDFFF]|[\uD800-\uDBFF
  * of class-validator ignores variation selectors. PostgreSQL cannot store NUL and lone surrogates: they are rejected.
  */
 export function IsCodePointLength(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
-  return ValidateBy(
-    {
-      name: 'isCodePointLength',
-      validator: {
-        validate: (value: unknown) => {
-          // A code point has one or two UTF-16 units. The spread of a much longer text would take much memory.
-          if (typeof value !== 'string' || value.length > 2 * max) return false;
-          if (value.includes('\0') || !value.isWellFormed()) return false;
-          const { length } = [...value];
-          return length >= min && length <= max;
-        },
-        defaultMessage: buildMessage(
-          () => `must be a text of ${min} to ${max} characters, without NUL and lone surrogates`,
-          options,
-        ),
-      },
-    },
-    options,
-  );
+  const message = `must be a text of ${min} to ${max} characters, without NUL and lone surrogates`;
+  const validate = (value: unknown): boolean => {
+    // A code point has one or two UTF-16 units. The spread of a much longer text would take much memory.
+    if (typeof value !== 'string' || value.length > 2 * max) return false;
+    if (value.includes('\0') || !value.isWellFormed()) return false;
+    const { length } = [...value];
+    return length >= min && length <= max;
+  };
+  return ValidateBy({ name: 'isCodePointLength', validator: { validate, defaultMessage: () => message } }, options);
 }
 
 /** A property that holds an instance of another DTO class, or with `isArray` an array of them. */
