@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { CLI } from '../config/program-names.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
@@ -6,7 +6,7 @@ import { addBackupCommands } from './commands/backup-commands.js';
 import { seconds } from './commands/duration.js';
 import { addExportCommand, OUTPUT } from './commands/export-command.js';
 import type { ImportOptions } from './import/import-input.js';
-import { NAMES, resourceNamed } from './resources/resources.js';
+import { NAMES } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
 import type { SetOptions } from './set.js';
 import type { TokenOptions } from './token.js';
@@ -113,8 +113,7 @@ Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
   cli
     .command('import')
     .description('store the records of an NDJSON file (or .gz), or of stdin; the rules of POST hold for every line')
-    .usage('<resource> [file] [options]')
-    .argument('[resource]', `one of ${NAMES.join(', ')}`)
+    .addArgument(new Argument('<resource>', 'the resource of the records').choices(NAMES))
     .argument('[file]', 'the file to read; "-" is stdin, the default')
     .addOption(
       new Option(
@@ -135,8 +134,9 @@ Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
     .addOption(new Option('--resume', 'go on with the import that was interrupted').conflicts(['forget', 'dryRun']))
     .option('--forget', 'start again after an interrupted import; its stored records stay')
     .addHelpText('after', note + examples(...calls.map((call) => `import ${NAMES[0]} ${call}`)))
-    .action(async (name: string | undefined, file: string | undefined, options: ImportOptions) => {
-      const resource = resourceNamed(name, 'import', file ?? name);
+    .showHelpAfterError(`For example: ${CLI} import ${NAMES[0]} ${file}`)
+    .action(async (plural: string, file: string | undefined, options: ImportOptions) => {
+      const resource = RESOURCES.find(({ name }) => name.plural === plural)!;
       await (await import('./import/import.js')).importRecords(resource, file, options, interrupt);
     });
 }

@@ -37,8 +37,12 @@ describe('the command line', () => {
     [['explode'], "unknown command 'explode'"],
     [['import', 'cookies', 'a', 'b'], 'too many arguments'],
     [['import', 'cookies', '--ids', 'perhaps'], 'Allowed choices are keep, assign'],
-    [['export'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- export `],
-    [['export', '--output', 'f', 'cookies'], `Name the resource first: ${THERE_ARE}. For example: `],
+    [['export'], 'Usage: cli export [options] [command]'],
+    [
+      ['export', '--output', 'f', 'cookies'],
+      `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli`,
+    ],
+    [['import', 'jars'], `Allowed choices are ${THERE_ARE}.`],
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
   ])('%j exits with 2 and a reason', async (args, message) => {

@@ -118,14 +118,8 @@ export function describeOrders(commands: ProjectCommands): void {
     beforeEach(() => useEmptyDatabase('sqlite'));
 
     it.each([
-      [
-        'export jars',
-        'There is no resource "jars"; there are cookies, orders, tickets, notes, folders. For example: npm run',
-      ],
-      [
-        'import',
-        'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run --silent cli -- import cookies',
-      ],
+      ['export jars', 'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run'],
+      ['import jars', 'Allowed choices are cookies, orders, tickets, notes, folders.'],
     ])('%s ends with 2, and names the resources', async (command, message) => {
       expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     });

@@ -1,10 +1,13 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { ownersOf } from '../../database/sqlite/file/file-problem.js';
+import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
@@ -15,7 +18,6 @@ import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
-import { pack } from './pack.js';
 import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
@@ -49,4 +51,15 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     const owners = isDenied ? ` (${ownersOf([dirname(path), path])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
   }
+}
+
+/** Packs a file, removes it, and returns the packed one, which is read again as a check: the disk may be bad. */
+export async function pack(file: string, signal: AbortSignal): Promise<string> {
+  const packed = `${file}.gz`;
+  const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
+  await pipeline(createReadStream(file), createGzip(), target, { signal });
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
+  await rm(file);
+  return packed;
 }

@@ -4,8 +4,8 @@ import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/query-values.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { Resource, ResourceName } from '../../resource/resource.js';
+import { NAMES } from '../resources/resources.js';
 import type { ExportOptions } from '../export.js';
-import { resourceNamed } from '../resources/resources.js';
 
 export const OUTPUT = [
   '-o, --output <file>',
@@ -17,12 +17,8 @@ export function addExportCommand(cli: Command, interrupt: () => AbortSignal): vo
   const command = cli
     .command('export')
     .description('write the records of a resource as NDJSON, one JSON object a line, as they are at one moment')
-    .usage('<resource> [options]')
-    .allowUnknownOption()
-    .allowExcessArguments()
     .addHelpText('after', NOTE)
-    // It runs only if no command of a resource has been called.
-    .action(() => void resourceNamed(command.args[0], 'export'));
+    .showHelpAfterError(`Name the resource first: ${NAMES.join(', ')}. For example: ${CLI} export ${NAMES[0]}`);
   for (const resource of RESOURCES) addCommandOf(resource, command, interrupt);
 }
 
@@ -40,7 +36,6 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
   const command = parent
     .command(name.plural)
     .description(`write ${name.pluralText}`)
-    .allowExcessArguments(false)
     .option(...OUTPUT)
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);

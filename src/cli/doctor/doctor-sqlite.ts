@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync, lstatSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
-import { fileProblem, lostFileProblem, volumeProblem } from '../../database/sqlite/file/file-problem.js';
+import { fileProblem, lostFileProblem, ownersOf, volumeProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -88,21 +88,10 @@ async function databaseFile(path: string): Promise<string> {
   const problem = lostFileProblem(path);
   if (problem !== undefined) throw new Error(`${path} ${problem}`);
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
-  requireAccess(path);
   const { errors, isEmpty } = await checkFile(path, false);
   if (errors.length === 0) return `${path} is sound (quick_check)`;
   if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(path, errors)}`);
-}
-
-function requireAccess(path: string): void {
-  for (const file of [path, `${path}-wal`, `${path}-shm`].filter((each) => existsSync(each))) {
-    try {
-      accessSync(file, constants.R_OK | constants.W_OK);
-    } catch (error) {
-      throw new Error(`${file} cannot be read and written: ${fileProblem(file, error)}`, { cause: error });
-    }
-  }
 }
 
 async function ageOfBackup(folder: string): Promise<string> {
@@ -121,7 +110,8 @@ function remedyFor(path: string, errors: readonly string[]): string {
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
   if (/unable to open|readonly/.test(all)) {
-    return volumeProblem(path) ?? 'give the user of the service the right to read and write it';
+    const owners = ownersOf([path, `${path}-wal`, `${path}-shm`]);
+    return volumeProblem(path) ?? `give the user of the service the right to read and write it (${owners})`;
   }
   return `stop the service, keep a copy of the file, and restore a backup (${CLI} restore)`;
 }

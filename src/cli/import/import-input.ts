@@ -10,10 +10,8 @@ import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import { LARGEST_ID } from '../resources/resources.js';
 import type { UnfinishedImport } from './import.entity.js';
 
-type IdsOption = 'keep' | 'assign';
-
 export interface ImportOptions {
-  readonly ids?: IdsOption;
+  readonly ids?: 'keep' | 'assign';
   readonly dryRun?: true;
   readonly atomic?: true;
   readonly resume?: true;
@@ -51,8 +49,8 @@ const BATCH = 1000;
 
 /** Reads an input in batches of valid lines. It skips the lines that a resumed import has stored. */
 export class ImportInput {
-  /** Without an option, the first line decides: `keep` if it has an id, otherwise `assign`. */
-  ids?: IdsOption;
+  /** As `--ids` says. Without the option, the first line decides: `keep` if it has an id, otherwise `none`. */
+  ids?: UnfinishedImport['ids'];
   lastId?: number;
   private readonly hash = createHash('sha256');
 
@@ -61,17 +59,7 @@ export class ImportInput {
     private readonly job: ImportJob,
     private readonly onBroken: (line: number, problem: string) => void,
   ) {
-    const { options, resumed } = job;
-    this.ids = options.ids ?? (resumed?.ids === 'none' ? 'assign' : resumed?.ids);
-  }
-
-  /** The ids of the stored progress: `assign` if `--ids assign` was given, `none` if no line has an id, else `keep`. */
-  get idsOfProgress(): UnfinishedImport['ids'] {
-    return this.ids === 'assign' && !this.mayReplaceIds ? 'none' : this.ids!;
-  }
-
-  private get mayReplaceIds(): boolean {
-    return this.job.options.ids === 'assign' || this.job.resumed?.ids === 'assign';
+    this.ids = job.options.ids ?? job.resumed?.ids;
   }
 
   /** @throws {Failure} when the input differs from the input of the resumed import */
@@ -142,9 +130,10 @@ export class ImportInput {
 
   /** The id to store; `undefined` for a new id. */
   private idFor(id: Id | undefined): Id | undefined {
-    this.ids ??= id === undefined ? 'assign' : 'keep';
-    if (this.ids === 'assign') {
-      if (id === undefined || this.mayReplaceIds) return undefined;
+    this.ids ??= id === undefined ? 'none' : 'keep';
+    if (this.ids === 'assign') return undefined;
+    if (this.ids === 'none') {
+      if (id === undefined) return undefined;
       throw new BrokenLineError(
         'it has an id, which lines before it lack; use --ids assign to give all of them new ids',
       );

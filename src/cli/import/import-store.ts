@@ -62,7 +62,7 @@ export async function storeInBatches(job: ImportJob, total?: number): Promise<nu
   /** Stores a batch; when the capacity is reached, as many of its records as fit. */
   const store = async (batch: readonly Entry[]): Promise<void> => {
     const { number: lines, digest } = batch.at(-1)!;
-    const to = { resource: name.plural, lines, digest, ids: input.idsOfProgress, started };
+    const to = { resource: name.plural, lines, digest, ids: input.ids!, started };
     try {
       await transaction(table.dataSource, async (tx) => {
         await saveProgress(tx, saved, to);
@@ -119,7 +119,7 @@ function stateOf({ file = 'the same input', resource }: ImportJob, error: unknow
 
 /** Advances the id sequence beyond the ids of the old storage, deleted records included, and deletes the progress. */
 async function finish({ store }: ImportJob, tx: Sql, { ids, lastId }: ImportInput, saved?: UnfinishedImport) {
-  if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
+  if (lastId !== undefined && (ids === undefined || ids === 'keep')) await store.in(tx).advanceIds(lastId);
   if (saved !== undefined) await deleteProgress(tx, saved.resource);
 }
 
