@@ -151,6 +151,10 @@ export const TYPES: Habits = {
     },
     [{ value: 1e16 }],
   ],
+  'as one is that an expression computes': [
+    ({ dataSource }) => committed(dataSource).sql`SELECT CAST('1e16' AS double precision) AS value`,
+    [{ value: 1e16 }],
+  ],
   'as text it is exact': [
     async ({ dataSource, items, name }) => {
       await items.insert({ name, big: '9007199254740993' });
