@@ -57,7 +57,7 @@ export class Item {
   @Column('time', { nullable: true })
   time!: string | null;
 
-  @Column('boolean', { default: 'false' })
+  @Column({ type: Boolean, default: 'false' })
   sold!: boolean;
 
   @Column('simple-json', { nullable: true })

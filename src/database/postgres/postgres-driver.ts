@@ -179,6 +179,12 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return new PostgresQueryRunner(this, mode);
   }
 
+  /** Leaves a boolean to PostgreSQL. TypeORM would store false for `1` and `'true'` if the type is the class Boolean. */
+  override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
+    const isBoolean = column.type === Boolean && column.transformer === undefined;
+    return isBoolean ? value : super.preparePersistentValue(value, column);
+  }
+
   override normalizeType(column: Parameters<TypeOrmPostgresDriver['normalizeType']>[0]): string {
     return portable(super.normalizeType(column));
   }
