@@ -87,6 +87,15 @@ export class Parcel {
   @Column('varchar', { unique: true })
   label!: string;
 
+  @Column('integer', {
+    default: 700,
+    transformer: { to: (euros?: number) => euros && euros * 100, from: (cents: number) => cents / 100 },
+  })
+  euros!: number;
+
+  @Column('simple-json', { default: '{}' })
+  note!: unknown;
+
   @CreateDateColumn()
   created!: Date;
 }

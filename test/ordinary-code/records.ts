@@ -70,6 +70,15 @@ export const RECORDS: Habits = {
     },
     [true, true],
   ],
+  'save() converts the values of columns with a default once': [
+    async ({ dataSource, name }) => {
+      const parcels = dataSource.getRepository(Parcel);
+      const parcel = await parcels.save({ label: name, euros: 12.5, note: 'text' });
+      const { euros, note } = await parcels.save({ ...parcel, label: `${name} 2` });
+      return [parcel.euros, parcel.note, euros, note, (await parcels.findOneByOrFail({ id: parcel.id })).euros];
+    },
+    [12.5, 'text', 12.5, 'text', 12.5],
+  ],
   'insert() of many with uuids gives each object its own uuid': [
     async ({ dataSource, name }) => {
       const parcels = dataSource.getRepository(Parcel);

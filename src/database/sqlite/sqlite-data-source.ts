@@ -110,6 +110,23 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
     return super.orUpdate(hasDate ? columns : [...columns, date], conflict, options);
   }
 
+  /** TypeORM's `save()` converts the values that it gets from here again, so it needs them as they are stored. */
+  override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
+    const result = await super.execute();
+    const { mainAlias } = this.expressionMap;
+    if (!mainAlias?.hasMetadata) return result;
+    const columns = mainAlias.metadata.columns.filter(({ isGenerated, transformer, type }) => {
+      return !isGenerated && (transformer !== undefined || JSON_TYPE.test(String(type)));
+    });
+    for (const map of result.generatedMaps.filter(Boolean)) {
+      for (const column of columns) {
+        const value: unknown = column.getEntityValue(map);
+        if (value != null) column.setEntityValue(map, this.dataSource.driver.preparePersistentValue(value, column));
+      }
+    }
+    return result;
+  }
+
   protected override createInsertExpression(): string {
     return this.withKeys(super.createInsertExpression());
   }
@@ -123,6 +140,8 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
     return key === undefined ? sql : `${sql} RETURNING ${this.escape(key.databaseName)}`;
   }
 }
+
+const JSON_TYPE = /^(?:simple-)?jsonb?$/;
 
 /** The end of an INSERT that may skip rows. */
 const SKIPS = / DO NOTHING\s*$/;
