@@ -1,4 +1,13 @@
-import { Column, type DataSource, Entity, LessThan, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
+import {
+  Column,
+  type DataSource,
+  Entity,
+  LessThan,
+  LessThanOrEqual,
+  PrimaryGeneratedColumn,
+  Like,
+  type Repository,
+} from 'typeorm';
 import { Item, Parcel } from './habits.js';
 
 @Entity('samples')
@@ -234,6 +243,15 @@ export const DIFFERENCES: readonly Difference[] = [
     habit: async (samples) => {
       await samples.insert({ day: '2026-01-31' });
       return samples.countBy({ day: new Date('2026-01-31T23:30:00Z') });
+    },
+    sqlite: 0,
+    postgres: 1,
+  },
+  {
+    what: 'a time compared with a text without seconds',
+    habit: async (samples) => {
+      await samples.insert({ time: '08:00' });
+      return samples.countBy({ time: LessThanOrEqual('08:00') });
     },
     sqlite: 0,
     postgres: 1,

@@ -94,7 +94,7 @@ export class Parcel {
   euros!: number;
 
   @Column('simple-json', { default: '{}' })
-  note!: unknown;
+  note!: string;
 
   @CreateDateColumn()
   created!: Date;
