@@ -74,7 +74,8 @@ export const PLATFORM_SETTINGS = {
       default: '8',
     }),
     sslCa: setting('DATABASE_SSL_CA', parse.certificates, {
-      about: 'PostgreSQL: PEM certificate of the authority of the server; unset: the authorities of the system',
+      about:
+        'PostgreSQL: PEM certificate of the authority of the server; unset: those of Node and `NODE_EXTRA_CA_CERTS`',
       example: '-----BEGIN CERTIFICATE-----...',
       file: true,
     }),

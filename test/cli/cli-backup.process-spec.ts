@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   cpSync,
@@ -20,6 +21,7 @@ import { createDataSource } from '../../src/database/data-source.js';
 import { isOneOf } from '../../src/resource/resource-entity.js';
 import { HOSTILE_CHANGES, makeHostile } from './hostile-changes.js';
 import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
 import { type Answer, Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { endedWith } from './ended-with.js';
 
@@ -143,6 +145,16 @@ describe('cli backup and restore', () => {
     await restore();
     const rows = 'SELECT name FROM leases UNION ALL SELECT key FROM rate_limits';
     expect(inDatabase(folder, (database) => database.prepare(rows).all())).toEqual([]);
+  });
+
+  (SmallVolume.mountable ? it : it.skip)('names a read-only volume to which it cannot restore', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      cpSync(join(folder, 'cookies.sqlite'), join(volume, 'cookies.sqlite'));
+      execFileSync('mount', ['-o', 'remount,ro', volume]);
+      expect(await run(volume, ['restore', join(folder, 'backup.sqlite')])).toMatchObject(
+        endedWith(1, /: it is on a read-only volume .* The storage is as it was/),
+      );
+    });
   });
 
   it('rejects a restore while a service has the database open, before it checks the backup', async () => {

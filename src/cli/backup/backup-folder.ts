@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
+import { DiskFullError } from '../../database/errors.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { SETTINGS } from '../../features.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
@@ -91,10 +92,11 @@ async function addBackup(
   } catch (error) {
     interrupt.throwIfAborted();
     if (error instanceof Failure) throw error;
-    // SQLite reports a full volume as "disk I/O error", too.
+    // The database of `DiskFullError` is the trial. SQLite reports a full volume as "disk I/O error", too.
+    const reason = error instanceof DiskFullError ? `the volume of ${to} is full` : (error as Error).message;
     const { bavail, bsize } = await statfs(to);
     const space = `${bavail * bsize} bytes are free on the volume of ${to}`;
-    throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
+    throw new Failure(`There is no new backup: ${reason} (${space}).`, error);
   } finally {
     // The message about the free space must count the space of the drafts, so they go last.
     await drafts?.[Symbol.asyncDispose]();

@@ -34,10 +34,10 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   try {
     await requireReadable(file);
     if (!verify) makePrivateFolder(dirname(path));
-    // Before the long check of the backup.
-    if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
     await using folder = await draftFolder(place);
+    // Before the long check of the backup.
+    if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
     const copy = join(folder.path, 'draft.sqlite');
     await receiveBackup(file, copy, interrupt);
     const { counts, pending } = await checkCopy(copy, { file, skipRecordCheck }, config, interrupt);
