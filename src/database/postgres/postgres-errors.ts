@@ -101,6 +101,8 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
+const READ_ONLY = 'read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL';
+
 const OWN_ERRORS = [TypeORMError, DatabaseError, UnsafeIntegerError];
 
 /** The service's error for a full, busy or stopped database, or TypeORM's for an error of the statement. */
@@ -110,7 +112,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   const unavailable = (message: string, kind?: UnavailableKind): Error =>
     new DatabaseUnavailableError(message, error, kind);
   if (code === '53100') return new DiskFullError(error);
-  if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'unreachable');
+  if (isReadOnlyServer(error)) return unavailable(`The server is ${READ_ONLY}`, 'unreachable');
   if (isDenied(error))
     return unavailable(`The user of the service lacks a right (${(error as Error).message})`, 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
@@ -146,7 +148,7 @@ const REASONS: readonly [RegExp, string][] = [
   [/^(28P01|28000) /, 'it rejects the user (%s); correct user and password in DATABASE_URL'],
   [/^3D000 /, 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501 /, 'the user lacks a right (%s); make the user the owner of the database'],
-  [/^25006 /, 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],
+  [/^25006 /, `it is ${READ_ONLY}`],
   [/^(53300|57P0.) /, 'it takes no connections at the moment (%s); try again'],
   [
     /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,

@@ -91,7 +91,7 @@ export class PostgresClient extends pg.Client {
   failure?: Error;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
-  /** Whether no standby has confirmed a commit of the statement in flight. */
+  /** Whether the server committed the statement in flight without the confirmation of a standby. */
   private isUnconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;

@@ -7,7 +7,7 @@ import type { SqliteConnection, StatementResult } from '../sqlite-connection.js'
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-/** `ROLLBACK` would undo writes of others, and `FAIL` keeps the rows before the one that fails. */
+/** Conflict clauses that reach beyond a job: `ROLLBACK` undoes writes of others, `FAIL` keeps the earlier rows. */
 const REACHING_BEYOND = /\b(?:INSERT|UPDATE)\s+OR\s+(ROLLBACK|FAIL)\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
