@@ -1,7 +1,8 @@
 import Sequencer from '@jest/test-sequencer';
 
 /** Specs that only import others, copy the project or start many processes: they take longer than their size tells. */
-const LONG = /\/test\/(on-postgres|project)\/|\/(cli-import|operating|start|stopping|worker-processes)\./;
+const LONG =
+  /\/test\/(on-postgres|project)\/|\/(cli-import|cli-interrupted|full-disk|operating|start|stopping|worker-processes)\./;
 
 /**
  * Runs long specs first. Jest goes by the size of a file until it knows durations, which a clean checkout never does,
