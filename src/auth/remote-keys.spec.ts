@@ -103,6 +103,18 @@ describe('the keys of a provider', () => {
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
   }, 30_000);
 
+  it('are requested as JSON, from the discovery document on, and may begin with a byte-order mark', async () => {
+    const accepted: unknown[] = [];
+    listener = ({ url, headers }, response) => {
+      accepted.push(headers.accept);
+      const document = url === '/keys' ? KEYS : { issuer, jwks_uri: `${issuer}/keys` };
+      response.end(`\uFEFF${JSON.stringify(document)}`);
+    };
+    keys = new RemoteKeys(issuer, undefined, () => {});
+    expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
+    expect(accepted).toEqual(Array.from({ length: 2 }, () => 'application/json, application/jwk-set+json'));
+  });
+
   it('are loaded 5 s after a failed load, without a token', async () => {
     listener = (_request, response) => response.writeHead(500).end();
     keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});

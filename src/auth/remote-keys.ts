@@ -143,7 +143,8 @@ async function discoveredAddress(issuer: string): Promise<string> {
 
 /** Fetches JSON of limited size, without redirects: only operator and issuer may name the address of the keys. */
 async function fetchDocument(address: string): Promise<Record<string, unknown>> {
-  const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
+  const headers = { accept: 'application/json, application/jwk-set+json' };
+  const response = await fetch(address, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`${address} responded with ${response.status}`);
@@ -155,5 +156,5 @@ async function fetchDocument(address: string): Promise<Record<string, unknown>> 
     if (bytes > LARGEST_DOCUMENT) throw new Error(`${address} sends more than ${LARGEST_DOCUMENT} bytes`);
     chunks.push(chunk);
   }
-  return Object(JSON.parse(Buffer.concat(chunks).toString())) as Record<string, unknown>;
+  return Object(await new Response(Buffer.concat(chunks)).json()) as Record<string, unknown>;
 }
