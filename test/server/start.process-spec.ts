@@ -8,6 +8,7 @@ import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { run } from '../support/command.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
+import { connected } from '../support/raw-http.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
@@ -250,6 +251,18 @@ onVolume('a start that waits for a locked database ends on SIGTERM also as proce
   } finally {
     other.close();
   }
+});
+
+it('a service with few descriptors keeps as many connections as they allow, and warns of it once', async () => {
+  const through = ['sh', '-c', 'ulimit -n 400; exec "$0" "$@"'];
+  await using service = await ServiceProcess.start(folder, { MAX_CONNECTIONS_PER_ADDRESS: '4000' }, { through });
+  const sockets = await Promise.all(Array.from({ length: 110 }, () => connected(service.url)));
+  const open = () => sockets.filter((socket) => !socket.destroyed).length;
+  for (const socket of sockets) socket.resume();
+  await until(() => open() <= 100, '100 open connections');
+  expect(open()).toBe(100);
+  const warnings = service.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
+  expect(warnings).toEqual([expect.stringContaining('may open 400 files, so it keeps 100 of 4000 connections')]);
 });
 
 describe('the built service', () => {
