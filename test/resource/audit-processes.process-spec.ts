@@ -136,8 +136,9 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
   it('has one creation for each Idempotency-Key, whose POST gets its first response again', async () => {
     const client = Client.of(service, { scope: SCOPE });
     const replays = [...posted].map(async ([wish, before]) => {
-      const { status, text } = await post(client, wish);
-      expect([wish, status, text]).toEqual([wish, 201, before?.text ?? text]);
+      const { status, text, headers } = await post(client, wish);
+      const isRepeated = headers.has('idempotency-replayed');
+      expect([wish, status, text, isRepeated]).toEqual([wish, 201, before?.text ?? text, before ? true : isRepeated]);
     });
     await Promise.all(replays);
     const created = (await allLines(client, 'cookies')).filter(({ operation }) => operation === 'create');

@@ -4,8 +4,8 @@ import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/query-values.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { Resource, ResourceName } from '../../resource/resource.js';
-import { NAMES } from '../resources/resources.js';
 import type { ExportOptions } from '../export.js';
+import { NAMES } from '../resources/resources.js';
 
 export const OUTPUT = [
   '-o, --output <file>',

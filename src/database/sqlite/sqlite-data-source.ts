@@ -116,7 +116,7 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
     const { mainAlias } = this.expressionMap;
     if (!mainAlias?.hasMetadata) return result;
     const columns = mainAlias.metadata.columns.filter(({ isGenerated, transformer, type }) => {
-      return !isGenerated && (transformer !== undefined || JSON_TYPE.test(String(type)));
+      return !isGenerated && (transformer !== undefined || JSON_COLUMN.test(String(type)));
     });
     for (const map of result.generatedMaps.filter(Boolean)) {
       for (const column of columns) {
@@ -141,7 +141,7 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
   }
 }
 
-const JSON_TYPE = /^(?:simple-)?jsonb?$/;
+const JSON_COLUMN = /^(?:simple-)?jsonb?$/;
 
 /** The end of an INSERT that may skip rows. */
 const SKIPS = / DO NOTHING\s*$/;
