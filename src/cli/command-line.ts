@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
 import { DatabaseError } from '../database/errors.js';
@@ -49,9 +50,14 @@ function report(error: unknown, cli: Command): number {
     return 2;
   }
   const { message, cause } = error as Error;
-  console.error(EXPLAINED.some((type) => error instanceof type) ? message : error);
+  console.error(EXPLAINED.some((type) => error instanceof type) ? printable(message) : error);
   const interrupted = [error, cause].find((each) => each instanceof Interrupted);
   return interrupted?.exitCode ?? 1;
+}
+
+/** Escapes control characters but line feeds: a message may quote names of a foreign file, and a terminal obeys them. */
+function printable(message: string): string {
+  return message.replaceAll(/(?!\n)\p{Cc}/gu, (character) => inspect(character).slice(1, -1));
 }
 
 const cli = program(interruptSignal());

@@ -297,6 +297,11 @@ describe('cli backup and restore', () => {
     },
   );
 
+  it('prints control characters in the names of a backup as escapes', async () => {
+    tamper((copy) => copy.exec('CREATE TABLE "\u001b]0;title\u0007\u009b2J" (id integer)'));
+    await expectRejectedByVerify('backup.sqlite', /table \\x1B\]0;title\\x07\\x9B2J/);
+  });
+
   it('leaves the storage as it was when it rejects a backup', async () => {
     tamper((copy) => makeHostile(copy, 'a view'));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, 'The storage is as it was'));
