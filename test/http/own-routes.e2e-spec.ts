@@ -22,7 +22,9 @@ import {
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IsString } from 'class-validator';
+import { AuthGuard } from '@nestjs/passport';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import passport from 'passport';
 import { lastValueFrom, NEVER, of } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -57,6 +59,22 @@ class PasswordGuard implements CanActivate {
 class LoginDto {
   @IsString()
   password!: string;
+}
+
+/** Sends the browser to a provider, as strategies of OAuth do. */
+class ProviderStrategy extends passport.Strategy {
+  override authenticate(): void {
+    this.redirect('https://provider.example/authorize');
+  }
+}
+passport.use('provider', new ProviderStrategy());
+
+/** As docs/extending.md says for strategies that redirect. */
+@Injectable()
+class ProviderGuard extends AuthGuard('provider') {
+  getResponse(context: ExecutionContext) {
+    return context.switchToHttp().getResponse<FastifyReply>().raw;
+  }
 }
 
 /** Replaces a method by an anonymous function, as decorators of teams do. */
@@ -144,6 +162,11 @@ class LoginController {
   login(@Body() body: LoginDto) {
     return body;
   }
+
+  @Get('provider')
+  @Public()
+  @UseGuards(ProviderGuard)
+  provider(): void {}
 }
 
 @Controller({ path: 'news', version: '2' })
@@ -297,6 +320,13 @@ describe('routes of a module beside the resource kit', () => {
     expect((await login({ password: 'wrong' })).status).toBe(403);
     expect((await login()).status).toBe(403);
     expectError(await login('{'), 400, 'MALFORMED_JSON');
+  });
+
+  it('may have a guard of passport that redirects to a provider', async () => {
+    const response = await fetch(`${service.url}/login/provider`, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([302, 'https://provider.example/authorize']);
+    expectPlainHeaders(response.headers);
+    await untilMetric(service, 'http_requests_in_flight', 0);
   });
 
   it('may be routes of Fastify outside of a plugin, whose bodies a hook parses', async () => {

@@ -8,7 +8,7 @@ import {
   Like,
   type Repository,
 } from 'typeorm';
-import { Item, Parcel } from './habits.js';
+import { Item, Parcel, Shelf } from './habits.js';
 
 @Entity('samples')
 export class Sample {
@@ -70,10 +70,21 @@ export const DIFFERENCES: readonly Difference[] = [
     habit: async (samples, dataSource) => {
       await samples.insert({ price: '1.50', day: '2026-01-31' });
       const [row] = await dataSource.query('SELECT price, day, 1 = 1 AS yes FROM samples WHERE price IS NOT NULL');
-      return [row.price, row.day instanceof Date, row.yes];
+      const [{ sum }] = await dataSource.query('SELECT SUM(CAST(id AS bigint)) - MAX(id) + 7 AS sum FROM samples');
+      return [row.price, sum, row.day instanceof Date, row.yes];
     },
-    sqlite: [1.5, false, 1],
-    postgres: ['1.50', true, true],
+    sqlite: [1.5, 7, false, 1],
+    postgres: ['1.50', '7', true, true],
+  },
+  {
+    what: 'clear() of a table that others refer to',
+    habit: async (_samples, dataSource) => {
+      await dataSource.getRepository(Shelf).save({ label: 'cleared', items: [{ name: 'on a shelf' }] });
+      await dataSource.getRepository(Shelf).clear();
+      return dataSource.getRepository(Item).countBy({ name: 'on a shelf' });
+    },
+    sqlite: 0,
+    postgres: REJECTED,
   },
   {
     what: 'returning()',
