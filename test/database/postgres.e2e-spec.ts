@@ -130,6 +130,21 @@ describePostgres('a transaction', () => {
     }
   });
 
+  it('finds by an index what has expired, and ids that are greater than the last given one', async () => {
+    const { dialect } = engineOf(dataSource);
+    const conditions = [
+      `idempotency_keys WHERE expires <= ${dialect.now}`,
+      `rate_limits WHERE ends_at <= ${dialect.now}`,
+    ];
+    for (const condition of [...conditions, `cookies WHERE id > ${dialect.lastGivenId('cookies')}`]) {
+      const plan = await transaction(dataSource, async (tx) => {
+        await tx.sql`SET LOCAL enable_seqscan = off`;
+        return tx.query(`EXPLAIN SELECT 1 FROM ${condition}`, []);
+      });
+      expect(JSON.stringify(plan)).toContain('Index Cond');
+    }
+  });
+
   it('that waits for a lock longer than DATABASE_BUSY_TIMEOUT is unavailable, and its connection is used again', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();

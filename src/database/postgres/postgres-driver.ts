@@ -57,9 +57,11 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     // Unlike FOR UPDATE, it does not stop inserts of rows that refer to the record; they would deadlock with an update.
     forUpdate: (table) => ` FOR NO KEY UPDATE OF ${table}`,
     forReference: (table) => ` FOR KEY SHARE OF ${table}`,
-    now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
+    // PostgreSQL calls these functions once for each row and uses no index, unless they are in a subquery.
+    now: '(SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint))',
     deferReferences: 'SET CONSTRAINTS ALL DEFERRED',
-    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
+    lastGivenId: (table) =>
+      `(SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0))`,
   };
   readonly advanceIdSequence = advanceIdSequence;
 

@@ -162,7 +162,7 @@ export async function saveResults(
  */
 export async function deleteExpiredKeys(dataSource: DataSource, signal: AbortSignal): Promise<void> {
   const expired = `expires <= ${engineOf(dataSource).dialect.now}`;
-  const find = `SELECT id FROM idempotency_keys WHERE ${expired} LIMIT 1`;
+  const find = `SELECT id FROM idempotency_keys WHERE ${expired} ORDER BY expires LIMIT 1`;
   // The outer condition is for PostgreSQL, where another process may have stored a new result since the SELECT.
   const deletion = `DELETE FROM idempotency_keys WHERE ${expired} AND id IN
     (SELECT id FROM idempotency_keys WHERE ${expired} ORDER BY expires LIMIT ${MOST_DELETED})`;
