@@ -189,7 +189,7 @@ describe('restore', () => {
     chmodSync(folder, 0o777);
     chmodSync(at('backup.sqlite'), 0o600);
     expect(await verifyAsOrdinaryUser('backup.sqlite')).toMatchObject(
-      endedWith(1, /backup\.sqlite cannot be read: permission denied .*this process runs as 65534/),
+      endedWith(1, /backup\.sqlite cannot be read: permission denied .*this process runs as 65534.*write it\.\n$/),
     );
     const stdin = openSync(at('backup.sqlite'), 'r');
     expect(await verifyAsOrdinaryUser('/dev/stdin', stdin)).toMatchObject({ code: 0 });

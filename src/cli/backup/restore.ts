@@ -31,8 +31,8 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   // A symbolic link to the database remains a link.
   const path = await resolveLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
+  await requireReadable(file);
   try {
-    await requireReadable(file);
     if (!verify) makePrivateFolder(dirname(path));
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
     await using folder = await draftFolder(place);
