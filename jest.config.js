@@ -12,7 +12,7 @@ export default {
   transform: { '\\.ts$': ['@swc/jest', SWC_OPTIONS] },
   globalSetup: '<rootDir>/test/support/jest/build.ts',
   globalTeardown: '<rootDir>/test/support/jest/start-postgres.ts',
-  testSequencer: '<rootDir>/test/support/jest/longest-first.js',
+  testSequencer: '<rootDir>/test/support/jest/sequencer.js',
   // Far beyond what any takes: a loaded machine is no fault, and a test that hangs ends all the same.
   testTimeout: 120_000,
   // Twice as many as there are cores: many tests wait for processes, time-outs and the disk.
