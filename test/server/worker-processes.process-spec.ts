@@ -68,21 +68,6 @@ describe('a worker that cannot start', () => {
   });
 });
 
-describe('a worker whose process cannot be made', () => {
-  it('is logged and tried again', async () => {
-    const folder = temporaryFolder();
-    const [program, away] = [join(folder, 'node'), join(folder, 'away')];
-    const through = ['sh', '-c', 'cp "$0" node; exec ./node "$@"'];
-    await using service = await ServiceProcess.start(folder, { WORKERS: '2' }, { through });
-    renameSync(program, away);
-    process.kill(workersOf(service)[0]!, 'SIGKILL');
-    await service.printed('ENOENT');
-    renameSync(away, program);
-    await untilServing(service, 2);
-    expect(await service.end()).toBe(0);
-  });
-});
-
 /** Each test continues with the service of the previous one. */
 describe('a SIGHUP', () => {
   let service: ServiceProcess;
@@ -142,8 +127,15 @@ describe('a SIGHUP', () => {
 const MODULE = `
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
-/** Gives the service a real pipe as standard output: Node gives children sockets, whose longer writes are atomic. */
-const WITH_A_PIPE = ['bash', '-c', 'exec 3> >(setsid -f cat); wait $!; exec "$0" "$@" >&3 3>&-'];
+/**
+ * Gives the service a copy of Node that can be moved away, and a real pipe as standard output: Node gives children
+ * sockets, whose longer writes are atomic.
+ */
+const ON_A_COPY_WITH_A_PIPE = [
+  'bash',
+  '-c',
+  'cp "$0" node; exec 3> >(setsid -f cat); wait $!; exec ./node "$@" >&3 3>&-',
+];
 
 /** Each test continues with the service of the previous one. */
 describe('a service with two workers', () => {
@@ -152,7 +144,7 @@ describe('a service with two workers', () => {
 
   beforeAll(async () => {
     const environment = { WORKERS: '2', SHUTDOWN_TIMEOUT: '60000', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) };
-    shared = await ServiceProcess.start(place, environment, { through: WITH_A_PIPE });
+    shared = await ServiceProcess.start(place, environment, { through: ON_A_COPY_WITH_A_PIPE });
   });
 
   afterAll(() => shared.end('SIGKILL'));
@@ -247,6 +239,15 @@ describe('a service with two workers', () => {
     }
     await untilHealthy('live');
     await untilHealthy('ready');
+  });
+
+  it('logs that the process of a worker cannot be made, and tries again', async () => {
+    const [program, away] = [join(place, 'node'), join(place, 'away')];
+    renameSync(program, away);
+    process.kill(workersOf(shared)[0]!, 'SIGKILL');
+    await shared.printed('ENOENT');
+    renameSync(away, program);
+    await untilServing(shared, 2);
   });
 
   it('replaces a killed worker and ends without delay while the reader of its log stalls', async () => {
