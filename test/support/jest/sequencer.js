@@ -10,7 +10,7 @@ const LONG =
  * Runs long specs first. Jest goes by the size of a file until it knows durations, which a clean checkout never does,
  * and one worker would run the last of them alone. A spec that a spec in `test/together` imports runs only there.
  */
-export default class LongestFirst extends Sequencer {
+export default class SpecSequencer extends Sequencer {
   sort(tests) {
     const groups = tests.filter(({ path }) => path.includes('/test/together/'));
     const members = new Set(groups.flatMap(({ path }) => importsOf(path)));
