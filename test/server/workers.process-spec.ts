@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers';
+import { LOGS_ITS_SIGNAL } from '../support/faults/preloaded.js';
 import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { connected, responsesIn } from '../support/raw-http.js';
 import { temporaryFolder } from '../support/service.js';
@@ -17,10 +18,15 @@ describe('a service with two workers under load', () => {
   let service: ServiceProcess;
 
   beforeAll(async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2', COOKIES_CAPACITY: '1000000' });
+    service = await ServiceProcess.start(folder, {
+      ...{ WORKERS: '2', COOKIES_CAPACITY: '1000000' },
+      ...LOGS_ITS_SIGNAL,
+    });
   });
 
   afterAll(() => service.end('SIGKILL'));
+
+  const hooks = (): number => service.output.split('hook: SIGTERM').length - 1;
 
   it('loses no request and nothing acknowledged while its workers are replaced on SIGHUP', async () => {
     const before = workersOf(service);
@@ -38,11 +44,13 @@ describe('a service with two workers under load', () => {
     expect(service.child.exitCode).toBe(null);
   });
 
-  it('finishes every request that it has begun, or that waits at the port, on SIGTERM, and exits with 0', async () => {
+  it('finishes every request that it has begun, or that waits at the port, on SIGTERM, calls the hooks of each worker, and exits with 0', async () => {
     const load = writeUntil(AbortSignal.timeout(60_000), service, ledger, CLIENTS);
     await untilWritten(ledger, 100);
     const waiting = await Promise.all(Array.from({ length: WAITING }, () => connected(service.url)));
     for (const socket of waiting) socket.write('GET /cookies HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    // Those of the workers that have been replaced.
+    const hooksBefore = hooks();
     const code = service.end();
     const responses = (await Promise.all(waiting.map(buffer))).flatMap(responsesIn);
     expect(responses.map(({ status }) => status)).toEqual(waiting.map(() => 401));
@@ -51,6 +59,7 @@ describe('a service with two workers under load', () => {
     expect(ledger.answered(/ (5\d\d|unknown)/)).toBe(0);
     expectKept(folder, ledger);
     await service.outputEnd();
+    expect(hooks()).toBe(hooksBefore + 2);
     const { lines } = service;
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped', context: 'Service' });
     expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./) + WAITING);

@@ -32,3 +32,8 @@ export function withProvider(body: string): Environment {
       return { ...rest, imports: [...imports, { module: AddedModule, providers: [provider] }] };
     };`);
 }
+
+/** Adds a provider that logs the signal which stops the application. */
+export const LOGS_ITS_SIGNAL = withProvider(
+  "onApplicationShutdown(signal) { new Logger('Hook').log(`hook: ${signal}`); }",
+);
