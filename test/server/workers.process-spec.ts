@@ -18,10 +18,8 @@ describe('a service with two workers under load', () => {
   let service: ServiceProcess;
 
   beforeAll(async () => {
-    service = await ServiceProcess.start(folder, {
-      ...{ WORKERS: '2', COOKIES_CAPACITY: '1000000' },
-      ...LOGS_ITS_SIGNAL,
-    });
+    const environment = { WORKERS: '2', COOKIES_CAPACITY: '1000000', ...LOGS_ITS_SIGNAL };
+    service = await ServiceProcess.start(folder, environment);
   });
 
   afterAll(() => service.end('SIGKILL'));
