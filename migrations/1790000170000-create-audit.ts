@@ -4,8 +4,8 @@ import { dropAuditTriggers } from '../src/resource/audit/audit-triggers.js';
 const TEXTS = ['issuer', 'subject', 'address', 'request_id'];
 
 /**
- * Creates the tables of the audit trail. Their triggers reject changes of lines, and deletions of lines that no `prune`
- * line names. The start makes the triggers of audited tables, which write the lines.
+ * Creates the tables of the audit trail. Their triggers reject changes of lines, and deletions of lines that the last
+ * `prune` line does not name. The start makes the triggers of audited tables, which write the lines.
  */
 export class CreateAudit1790000170000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -56,6 +56,9 @@ const refuse = (message: string): string => `BEGIN SELECT RAISE(ABORT, '${messag
 const NO_CHANGE = 'Lines of the audit trail cannot be changed';
 const NO_DELETION = 'Lines of the audit trail cannot be deleted before a line prune names them';
 
+/** Finds the last `prune` line by an index. It names the largest sequence; reading all would slow down each deletion. */
+const LAST_PRUNE = `resource = OLD.resource AND record = '' AND operation = 'prune' ORDER BY sequence DESC LIMIT 1`;
+
 /** `audit_actors` has the actors of the current statement: by revision of the new record, 0 for all rows. */
 const SQLITE = [
   'CREATE TABLE audit_actors (revision integer PRIMARY KEY, issuer text, subject text, address text, request_id text)',
@@ -66,9 +69,8 @@ const SQLITE = [
    UPDATE audit_chains SET sequence = NEW.sequence WHERE resource = NEW.resource; END`,
   `CREATE TRIGGER audit_update BEFORE UPDATE OF ${columns(CONTENT)} ON audit ${refuse(NO_CHANGE)}`,
   `CREATE TRIGGER audit_seal BEFORE UPDATE OF previous, hash ON audit WHEN OLD.hash IS NOT NULL ${refuse(NO_CHANGE)}`,
-  `CREATE TRIGGER audit_delete BEFORE DELETE ON audit WHEN NOT EXISTS (
-     SELECT 1 FROM audit WHERE resource = OLD.resource AND record = '' AND operation = 'prune'
-     AND json_extract("after", '$.through') >= OLD.sequence) ${refuse(NO_DELETION)}`,
+  `CREATE TRIGGER audit_delete BEFORE DELETE ON audit WHEN OLD.sequence > coalesce((
+     SELECT json_extract("after", '$.through') FROM audit WHERE ${LAST_PRUNE}), 0) ${refuse(NO_DELETION)}`,
   `CREATE TRIGGER audit_chains_delete BEFORE DELETE ON audit_chains ${refuse('Chains of the audit trail cannot be deleted')}`,
 ];
 
@@ -86,8 +88,7 @@ BEGIN
   ELSIF TG_OP = 'UPDATE' THEN
     RAISE EXCEPTION '${NO_CHANGE}';
   ELSIF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit' THEN
-    IF EXISTS (SELECT FROM audit WHERE resource = OLD.resource AND record = '' AND operation = 'prune'
-               AND (after::json ->> 'through')::bigint >= OLD.sequence) THEN
+    IF OLD.sequence <= (SELECT (after::json ->> 'through')::bigint FROM audit WHERE ${LAST_PRUNE}) THEN
       RETURN OLD;
     END IF;
   END IF;

@@ -352,6 +352,20 @@ describe(`the audit trail (${engineInUse()})`, () => {
     });
   });
 
+  (isSqlite ? it : it.skip)('is sealed 500 lines at a time, for which other requests wait', async () => {
+    await upkeep().seal(new AbortController().signal);
+    await source.query(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 501)
+      INSERT INTO deeds (title) SELECT 'x' FROM numbers`);
+    const ends = [false, true];
+    await upkeep().seal({
+      get aborted() {
+        return ends.shift();
+      },
+    } as AbortSignal);
+    expect((await trail()).filter(({ hash }) => hash === null)).toHaveLength(1);
+    await source.query("DELETE FROM deeds WHERE title = 'x'");
+  });
+
   describe('cli audit', () => {
     /** Runs SQL with the triggers of the trail disabled, which their owner may do. */
     const tamper = async (...statements: string[]): Promise<void> => {
@@ -422,6 +436,15 @@ describe(`the audit trail (${engineInUse()})`, () => {
       const { code, stderr } = await verify();
       await source.query("UPDATE audit_chains SET resource = 'deeds' WHERE resource = 'lost'");
       expect([code, stderr]).toEqual([1, expect.stringContaining('deeds: it has no row in audit_chains')]);
+    });
+
+    it('only the last line prune is asked for a deletion: reading all of them would take long', async () => {
+      const prune = (place: number, through: number): string =>
+        `INSERT INTO audit (resource, sequence, at, operation, record, database_user, "after")
+         VALUES ('deeds', ${last + place}, '2026-01-01T00:00:00.000Z', 'prune', '', 'x', '{"through":${through}}')`;
+      await tamper(prune(1, last), prune(2, last - 1));
+      await expect(source.query(`DELETE FROM audit WHERE sequence = ${last}`)).rejects.toThrow('cannot be deleted');
+      await source.query(`DELETE FROM audit WHERE sequence = ${last - 1}`);
     });
 
     it('an old time in a line deletes no newer line before it', async () => {

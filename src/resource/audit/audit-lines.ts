@@ -65,9 +65,14 @@ export async function* allLines(source: Sql, resource: string): AsyncGenerator<A
 const MOST_SEALED = 10_000;
 
 /** Gives hashes to the lines without one, also of other writers: SQLite's triggers cannot. Returns their number. */
-export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<number> {
+export async function seal(
+  dataSource: DataSource,
+  transaction: Sql,
+  resource: string,
+  most = MOST_SEALED,
+): Promise<number> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);
-  const lines = await readLines(transaction, { resource, after: sealed }, MOST_SEALED);
+  const lines = await readLines(transaction, { resource, after: sealed }, most);
   if (lines.length === 0) return 0;
   let previous = hash;
   for (const line of lines) {
