@@ -77,6 +77,18 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     expect(rows).toHaveLength(1);
   });
 
+  it('delete the counts first whose window ended first, which PostgreSQL finds by an index', async () => {
+    await source.query(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1001)
+      INSERT INTO rate_limits (key, requests, ends_at) SELECT 'expired ' || n, 1, 2000 - n FROM numbers`);
+    const counts = new SharedCounts(source);
+    for (let request = 0; request < 500; request++) await counts.add('another', 600_000);
+    let rows: { key: string }[] = [];
+    for (const deadline = Date.now() + 30_000; rows.length !== 1 && Date.now() < deadline;) {
+      rows = await source.query(`SELECT key FROM rate_limits WHERE key LIKE 'expired%'`);
+    }
+    expect(rows).toEqual([{ key: 'expired 1' }]);
+  });
+
   it('use one clock, that of the database, where the clocks of the processes differ by more than the window', async () => {
     const counts = new SharedCounts(source);
     const now = Date.now();
