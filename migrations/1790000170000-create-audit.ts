@@ -4,8 +4,8 @@ import { dropAuditTriggers } from '../src/resource/audit/audit-triggers.js';
 const TEXTS = ['issuer', 'subject', 'address', 'request_id'];
 
 /**
- * Creates the tables of the audit trail. Their triggers reject changes of lines, and deletions of lines that the last
- * `prune` line does not name. The start makes the triggers of audited tables, which write the lines.
+ * Creates the tables of the audit trail. Their triggers reject changes of lines, and deletions of lines that no `prune`
+ * line names. The start makes the triggers of audited tables, which write the lines.
  */
 export class CreateAudit1790000170000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -54,10 +54,11 @@ const CONTENT = ['resource', 'sequence', 'at', 'operation', 'record', ...TEXTS, 
 const columns = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 const refuse = (message: string): string => `BEGIN SELECT RAISE(ABORT, '${message}'); END`;
 const NO_CHANGE = 'Lines of the audit trail cannot be changed';
-const NO_DELETION = 'Lines of the audit trail cannot be deleted before a line prune names them';
+export const NO_DELETION = 'Lines of the audit trail cannot be deleted before a line prune names them';
 
-/** Finds the last `prune` line by an index. It names the largest sequence; reading all would slow down each deletion. */
-const LAST_PRUNE = `resource = OLD.resource AND record = '' AND operation = 'prune' ORDER BY sequence DESC LIMIT 1`;
+export const SQLITE_DELETE = `CREATE TRIGGER audit_delete BEFORE DELETE ON audit WHEN NOT EXISTS (
+     SELECT 1 FROM audit WHERE resource = OLD.resource AND record = '' AND operation = 'prune'
+     AND json_extract("after", '$.through') >= OLD.sequence) ${refuse(NO_DELETION)}`;
 
 /** `audit_actors` has the actors of the current statement: by revision of the new record, 0 for all rows. */
 const SQLITE = [
@@ -69,16 +70,18 @@ const SQLITE = [
    UPDATE audit_chains SET sequence = NEW.sequence WHERE resource = NEW.resource; END`,
   `CREATE TRIGGER audit_update BEFORE UPDATE OF ${columns(CONTENT)} ON audit ${refuse(NO_CHANGE)}`,
   `CREATE TRIGGER audit_seal BEFORE UPDATE OF previous, hash ON audit WHEN OLD.hash IS NOT NULL ${refuse(NO_CHANGE)}`,
-  `CREATE TRIGGER audit_delete BEFORE DELETE ON audit WHEN OLD.sequence > coalesce((
-     SELECT json_extract("after", '$.through') FROM audit WHERE ${LAST_PRUNE}), 0) ${refuse(NO_DELETION)}`,
+  SQLITE_DELETE,
   `CREATE TRIGGER audit_chains_delete BEFORE DELETE ON audit_chains ${refuse('Chains of the audit trail cannot be deleted')}`,
 ];
 
 const guard = (table: string, events: string, each: string): string =>
   `CREATE TRIGGER ${table}_guard_${each} BEFORE ${events} ON ${table} FOR EACH ${each} EXECUTE FUNCTION audit_guard()`;
 
-const POSTGRES = [
-  `CREATE OR REPLACE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
+/** The condition of PostgreSQL under which a line may be deleted. */
+export const POSTGRES_MAY_DELETE = `EXISTS (SELECT FROM audit WHERE resource = OLD.resource AND record = '' AND operation = 'prune'
+               AND (after::json ->> 'through')::bigint >= OLD.sequence)`;
+
+export const POSTGRES_GUARD = `CREATE OR REPLACE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $guard$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     IF pg_trigger_depth() > 1 OR NEW.operation = 'prune' THEN
@@ -88,12 +91,15 @@ BEGIN
   ELSIF TG_OP = 'UPDATE' THEN
     RAISE EXCEPTION '${NO_CHANGE}';
   ELSIF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'audit' THEN
-    IF OLD.sequence <= (SELECT (after::json ->> 'through')::bigint FROM audit WHERE ${LAST_PRUNE}) THEN
+    IF ${POSTGRES_MAY_DELETE} THEN
       RETURN OLD;
     END IF;
   END IF;
   RAISE EXCEPTION '${NO_DELETION}';
-END $guard$`,
+END $guard$`;
+
+const POSTGRES = [
+  POSTGRES_GUARD,
   guard('audit', 'INSERT OR UPDATE OR DELETE', 'ROW'),
   guard('audit', 'TRUNCATE', 'STATEMENT'),
   guard('audit_chains', 'DELETE', 'ROW'),
