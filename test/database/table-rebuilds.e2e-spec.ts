@@ -98,6 +98,19 @@ class NarrowingByStatements2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** Takes a column its UNIQUE and not those of others, as `migration:generate` does after a change of the entity. */
+class LosingAUnique2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const columns = ['code', 'name'].map((name) => ({ name, type: 'varchar', isUnique: true }));
+    await runner.createTable(new Table({ name: 'crates', columns }));
+    await runner.query(`INSERT INTO crates VALUES ('a', 'b')`);
+    const code = (await runner.getTable('crates'))!.findColumnByName('code')!;
+    await runner.changeColumn('crates', code, Object.assign(code.clone(), { isUnique: false }));
+  }
+
+  async down(): Promise<void> {}
+}
+
 class RenamingATree2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = [
@@ -242,6 +255,14 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(plan).toEqual([expect.objectContaining({ detail: expect.stringContaining('USING COVERING INDEX') })]);
     const [named] = await dataSource.query<[{ sql: string }]>(`SELECT sql FROM sqlite_schema WHERE name = 'named'`);
     expect(named.sql).toContain(`WHERE "label" <> 'name'`);
+  });
+
+  it('takes a column its UNIQUE', async () => {
+    await openWith(CreateRelated2000000000000, LosingAUnique2000000000001);
+    await migrate(dataSource);
+    const insert = (...values: string[]) => dataSource.query('INSERT INTO crates VALUES (?, ?)', values);
+    await insert('a', 'c');
+    await expect(insert('d', 'c')).rejects.toThrow('UNIQUE constraint failed: crates.name');
   });
 
   it('changes nothing when it fails while it is reverted, and foreign keys are enforced again', async () => {

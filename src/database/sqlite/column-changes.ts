@@ -52,6 +52,16 @@ export function dropChecks(changed: Table, table: Table): void {
   changed.checks = changed.checks.filter(({ expression = '' }) => !dropped.some((name) => expression.includes(name)));
 }
 
+/** Drops the UNIQUE of a column that is no longer unique, as PostgreSQL does. TypeORM would keep it. */
+export function dropUniques(changed: Table, table: Table): void {
+  if (changed.columns.length !== table.columns.length) return;
+  const dropped = changed.columns.filter(({ isUnique }, at) => !isUnique && table.columns[at]!.isUnique);
+  const names = dropped.map(({ name }) => name);
+  changed.uniques = changed.uniques.filter(
+    ({ columnNames }) => columnNames.length > 1 || !names.includes(columnNames[0]!),
+  );
+}
+
 /** Columns whose type, scale or size a rebuild changes. TypeORM copies their values as they are. */
 function changedTypes(changed: Table, table: Table) {
   if (changed.columns.length !== table.columns.length) return [];

@@ -12,6 +12,7 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import {
   conversions,
   dropChecks,
+  dropUniques,
   renameInPlace,
   storedDefault,
   typeOnSqlite,
@@ -143,6 +144,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
     renameInPlace(changed, table);
     dropChecks(changed, table);
+    dropUniques(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = conversions(changed, table);
     await super.recreateTable(changed, table, migrateData);
