@@ -62,6 +62,9 @@ const NO_INSIDE_OF_ENGINES = noImport(
   'docs/drivers.md lists the files of src/database that other modules import.',
 );
 
+/** The rules below match relative paths only. */
+const NO_ALIAS = noImport('^(#|[@~]/)', 'Import by a relative path: the rules of layers and jest know no other.');
+
 const oneOf = (names) => `(${names.join('|')})`;
 
 const NO_ENVIRONMENT = [
@@ -117,6 +120,7 @@ const configuration = (files, restrictions, environment = NO_ENVIRONMENT) => ({
       ...environment,
       NO_INSIDE_OF_CONNECTIONS[0],
       NO_INSIDE_OF_ENGINES,
+      NO_ALIAS,
       ...restrictions,
     ],
   },

@@ -158,6 +158,13 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ['another folder of http imports it', ERRORS, `import '../connections/connection.js';`, CONNECTIONS],
   ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, CONNECTIONS],
   ['a module imports an engine', EXCHANGE, `import '../database/sqlite/writing/writer.js';`, /docs\/drivers\.md/],
+  [
+    'a controller imports by a name of package.json',
+    CONTROLLER,
+    `import '#cookies/cookie.entity.js';`,
+    /relative path/,
+  ],
+  ['a service imports by a path of tsconfig.json', SERVICE, `import '@/cookies/cookie.entity.js';`, /relative path/],
   ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, ENVIRONMENT],
 ];
 
