@@ -50,7 +50,7 @@ function report(error: unknown, cli: Command): number {
     return 2;
   }
   const { message, cause } = error as Error;
-  console.error(EXPLAINED.some((type) => error instanceof type) ? printable(message) : error);
+  console.error(printable(EXPLAINED.some((type) => error instanceof type) ? message : inspect(error)));
   const interrupted = [error, cause].find((each) => each instanceof Interrupted);
   return interrupted?.exitCode ?? 1;
 }

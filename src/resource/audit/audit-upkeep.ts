@@ -7,7 +7,7 @@ import { placeholders } from '../store/resource-table.js';
 import { chainsOf, CONTENT_COLUMNS, hashOf, lockChain, seal } from './audit-lines.js';
 
 const DAY = 24 * 3_600_000;
-/** Maximum number of lines that one transaction seals or deletes: other requests wait for it. */
+/** Maximum number of lines that one transaction deletes, or that one of `seal` seals: other requests wait for it. */
 const STEP = 500;
 
 /** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */

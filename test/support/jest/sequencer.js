@@ -4,7 +4,7 @@ import Sequencer from '@jest/test-sequencer';
 
 /** Specs that only import others, copy the project or start many processes: they take longer than their size tells. */
 const LONG =
-  /\/test\/(on-postgres|project|together)\/|\/(cli-import|cli-interrupted|full-disk|operating|start|stopping|worker-processes)\./;
+  /\/test\/(on-postgres|project|together)\/|\/(cli-interrupted|full-disk|operating|start|stopping|worker-processes)\./;
 
 /**
  * Runs long specs first. Jest goes by the size of a file until it knows durations, which a clean checkout never does,
