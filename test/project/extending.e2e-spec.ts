@@ -24,7 +24,7 @@ const OTHERS = [
 
 /** Files that the guide may create or change. A feature must not need a change of any other file. */
 const ITS_OWN =
-  /^(src\/(orders|jars)(\/|$)|migrations\/\d+-(create|change)-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
+  /^(src\/(orders|jars)(\/|$)|src\/nightly\.ts$|migrations\/\d+-(create|change)-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
 
 /** Lists to which the generator adds a resource. */
 const CHANGED = ['src/app.module.ts', 'src/features.ts'];
@@ -184,6 +184,11 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     const { status, stdout } = await copy.node('node_modules/typeorm/cli.js', ...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('No changes in database schema') });
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
+  });
+
+  it('has a program of its own that uses a service of a feature', async () => {
+    const { status, stdout } = await copy.node('dist/src/nightly.js');
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/id: 1, grams: \d+/) });
   });
 
   it('has a migration for an EntitySchema, too', async () => {
