@@ -99,6 +99,14 @@ describe('a write-ahead log that has grown too large', () => {
     young.close();
   });
 
+  it('leaves a small reserve on the disk after a stop', async () => {
+    await read(await snapshot());
+    growWal();
+    expect(walMegabytes()).toBeGreaterThan(LARGE - 1);
+    await service.app.close();
+    expect(statSync(`${file()}-reserve`).size / MEGABYTE).toBeLessThan(17);
+  });
+
   it('ends no more lists of the service while another process reads an old state, which the log says', async () => {
     const old = await snapshot();
     await read(old);

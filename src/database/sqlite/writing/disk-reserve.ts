@@ -1,4 +1,15 @@
-import { existsSync, fstatSync, ftruncateSync, linkSync, realpathSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
@@ -156,8 +167,10 @@ export class DiskReserve {
   /** Call it after the connections have been closed. */
   close(): void {
     this.missing.close();
+    const reserve = `${this.file.path}${WHILE_CLOSED}`;
     // SQLite keeps the WAL while another process has the database open.
     if (existsSync(this.file.wal.path)) DiskReserve.release(this.file.path);
+    else if (existsSync(reserve) && statSync(reserve).size > this.size) truncateSync(reserve, this.size);
   }
 }
 
