@@ -93,9 +93,16 @@ function list(value: string, isItem: (item: string) => boolean, items: string): 
 export const origins: Parse<string[]> = (value) =>
   list(
     value,
-    (item) => URL.canParse(item) && new URL(item).origin === item && !item.includes('*'),
-    'origins (scheme, host and port, no path and no wildcard)',
+    isOrigin,
+    'origins as browsers send them (scheme and host in lower case, the port unless it is the default, no path, no wildcard)',
   );
+
+/** Tells whether browsers send this text as `Origin`. For the schemes of apps (`capacitor:`), Node's origin is "null". */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text) || text.includes('*')) return false;
+  const { origin, protocol, host } = new URL(text);
+  return text === (origin === 'null' && host !== '' ? `${protocol}//${host}` : origin);
+}
 
 export const trustedProxies: Parse<false | string[]> = (value) =>
   value !== 'false' &&
