@@ -109,6 +109,15 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(expires! * 1000 - Date.now()).toBeGreaterThan(23 * 3600 * 1000);
     });
 
+    it.each(['http/1.0', 'http/1.1'])(
+      'responds to a client that offers %s alone in its handshake',
+      async (protocol) => {
+        const socket = await connection({ ALPNProtocols: [protocol] });
+        expect(socket.alpnProtocol).toBe(protocol);
+        expect(await statuses(socket, request('GET', '/cookies'), 1)).toEqual([200]);
+      },
+    );
+
     it('responds in order to 500 requests that are sent together, to a client that has closed its side', async () => {
       const socket = await connection({ allowHalfOpen: true } as ConnectionOptions);
       const requests = (request('GET', '/cookies?limit=1') + request('GET', '/cookies/x')).repeat(250);

@@ -187,6 +187,8 @@ export class Connections implements ConnectionOwner {
     const server = https.createServer({
       ...options,
       ...secureContext(certificate.current),
+      // By default Node ends the handshake of a client that offers only HTTP/1.0, as `curl --http1.0` does.
+      ALPNProtocols: ['http/1.1', 'http/1.0'],
       handshakeTimeout,
     });
     const unwatch = certificate.watch((files) => server.setSecureContext(secureContext(files)));
