@@ -143,18 +143,23 @@ async function discoveredAddress(issuer: string): Promise<string> {
 
 /** Fetches JSON of limited size, without redirects: only operator and issuer may name the address of the keys. */
 async function fetchDocument(address: string): Promise<Record<string, unknown>> {
-  const headers = { accept: 'application/json, application/jwk-set+json' };
-  const response = await fetch(address, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new Error(`${address} responded with ${response.status}`);
+  try {
+    const headers = { accept: 'application/json, application/jwk-set+json' };
+    const response = await fetch(address, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      throw new Error(`the response is ${response.status}`);
+    }
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      if (bytes > LARGEST_DOCUMENT) throw new Error(`the response has more than ${LARGEST_DOCUMENT} bytes`);
+      chunks.push(chunk);
+    }
+    return Object(await new Response(Buffer.concat(chunks)).json()) as Record<string, unknown>;
+  } catch (error) {
+    // With discovery, either document may have failed.
+    throw new Error(`${address}: ${reasonOf(error as Error)}`, { cause: error });
   }
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > LARGEST_DOCUMENT) throw new Error(`${address} sends more than ${LARGEST_DOCUMENT} bytes`);
-    chunks.push(chunk);
-  }
-  return Object(await new Response(Buffer.concat(chunks)).json()) as Record<string, unknown>;
 }
