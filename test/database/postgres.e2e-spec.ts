@@ -85,6 +85,31 @@ describePostgres('a database without a schema of the search path', () => {
   });
 });
 
+describePostgres('a statement that takes too long', () => {
+  it('stops the start with the reason of the server, and the remedy', async () => {
+    const DATABASE_URL = await freshDatabase();
+    await onServer(DATABASE_URL, (client) =>
+      client.query(`DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET statement_timeout = 1', current_database()); END $$`),
+    );
+    await expect(startService({ DATABASE_URL, LOG_LEVEL: 'silent' })).rejects.toThrow(
+      /did not finish in time \(canceling statement due to statement timeout\); .* raise that limit of the user/,
+    );
+  });
+
+  it('stops the start with the reason of the server if another session has locked the storage', async () => {
+    const DATABASE_URL = await freshDatabase();
+    const settings = { DATABASE_URL, DATABASE_BUSY_TIMEOUT: '300', LOG_LEVEL: 'silent' };
+    await (await startService(settings)).stop();
+    await onServer(DATABASE_URL, async (client) => {
+      await client.query('BEGIN; UPDATE storage SET used = used');
+      await expect(startService({ ...settings, COOKIES_CAPACITY: '5' })).rejects.toThrow(
+        'could not finish in time (55P03: canceling statement due to lock timeout)',
+      );
+    });
+  });
+});
+
 describePostgres('a transaction', () => {
   let service: Service;
   let dataSource: DataSource;

@@ -32,7 +32,7 @@ export class Watchman {
     const rules = read('prometheus/alerts.yml')
       .replace('> 10800', '> 180')
       .replaceAll(
-        /(?<=for: |\[)(\d+)([mh])\b/g,
+        /(?<=for: |offset |\[)(\d+)([mh])\b/g,
         (_, count: string, unit: string) => count + (unit === 'm' ? 's' : 'm'),
       );
     writeFileSync(join(folder, 'alerts.yml'), rules);

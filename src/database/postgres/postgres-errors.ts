@@ -122,7 +122,8 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
     return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
   if (isConflict(error))
     return unavailable(`The database undid the transaction, which conflicted with another (${code})`);
-  if (TRANSIENT.test(code)) return unavailable(`The database could not finish in time (${code})`);
+  if (TRANSIENT.test(code))
+    return unavailable(`The database could not finish in time (${code}: ${(error as Error).message})`);
   return new QueryFailedError(sql, parameters, error as Error);
 }
 
@@ -165,6 +166,10 @@ const REASONS: readonly [RegExp, string][] = [
   [/^\S*(EPROTO|ERR_SSL)/, 'the TLS handshake failed; correct sslmode in DATABASE_URL'],
   [/does not support SSL/, 'it does not speak TLS; set ssl = on at the server, or sslmode=disable in DATABASE_URL'],
   [/password must be a (non-empty )?string|no password/i, 'it requires a password; add one to DATABASE_URL'],
+  [
+    /^(55P03|57014) /,
+    'a statement did not finish in time (%s); end the session that has its lock, or raise that limit of the user',
+  ],
   [/timeout/, 'it does not respond in time; correct host and port in DATABASE_URL, or the network'],
   [/^ Connection terminated/, 'it closed the connection; check that a PostgreSQL server listens there'],
 ];
