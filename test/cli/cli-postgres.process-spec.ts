@@ -46,7 +46,7 @@ describePostgres('the command line and PostgreSQL', () => {
     const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
     const execute = (sql: string) => onServer(url, (client) => client.query(sql));
     await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
-      GRANT INSERT, UPDATE, DELETE ON storage TO ${role}`);
+      GRANT INSERT, UPDATE, DELETE ON storage, leases, audit, audit_chains TO ${role}`);
     await using service = await startService(environment);
     const client = Client.of(service);
     const answers: unknown[] = [];
@@ -67,6 +67,28 @@ describePostgres('the command line and PostgreSQL', () => {
       [503, 1],
       [201, 0],
     ]);
+  });
+
+  it('is used by a user with the rights that doctor names and no others', async () => {
+    await onPostgres(['migrate']);
+    const role = `ordinary_${process.pid}`;
+    const environment = {
+      DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href,
+      MIGRATE_ON_START: 'false',
+    };
+    const execute = (sql: string) => onServer(url, (client) => client.query(sql));
+    await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
+    await expect(startService(environment)).rejects.toThrow(/lacks a right \(permission denied for table migrations\)/);
+    const { stdout } = await run(folder, ['doctor'], { environment });
+    const grants = /^FAIL {2}server .*, or run (GRANT .+)/m.exec(stdout)![1]!.split('; ');
+    expect(grants).toContain('GRANT SELECT, UPDATE ON "audit_chains"');
+    for (const grant of grants) await execute(`${grant} TO ${role}`);
+    {
+      await using service = await startService(environment);
+      expect((await Client.of(service).post(COOKIE)).status).toBe(201);
+    }
+    expect(await run(folder, ['doctor'], { environment })).toMatchObject({ code: 0 });
+    await execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
   it('whose response to a COMMIT of an import is lost may have stored it, which the message says', async () => {

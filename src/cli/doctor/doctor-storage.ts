@@ -41,16 +41,29 @@ export const server = onDatabase(async (dataSource) => {
   throw new Error(`the user may not change ${names}: make the user the owner, or run ${grants}`);
 });
 
-/** Rights on tables of the entities and on their sequences of ids. It leaves out tables that a migration will make. */
+/** The rights that the service needs on tables without an entity, and on those of the audit trail. */
+const OTHER_RIGHTS = {
+  '"audit"': 'SELECT, INSERT, DELETE',
+  '"audit_chains"': 'SELECT, UPDATE',
+  leases: 'SELECT, INSERT, UPDATE, DELETE',
+  live_settings: 'SELECT',
+  migrations: 'SELECT',
+  revoked_tokens: 'SELECT',
+};
+
+/** Missing rights on tables and on their sequences of ids. It leaves out tables that a migration will make. */
 function missingRights(dataSource: DataSource): Promise<{ rights: string; names: string }[]> {
   const entities = dataSource.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
-  const tables = entities.map(({ tablePath }) => dataSource.driver.escape(tablePath));
+  const ofEntities = entities.map(({ tablePath }) => {
+    return [dataSource.driver.escape(tablePath), 'SELECT, INSERT, UPDATE, DELETE'];
+  });
+  const rights = JSON.stringify({ ...Object.fromEntries(ofEntities), ...OTHER_RIGHTS });
   return committed(dataSource).sql<{ rights: string; names: string }[]>`
-    WITH tables AS (SELECT name, to_regclass(name) AS id FROM json_array_elements_text(${JSON.stringify(tables)}::json)
-      AS tables (name))
-    SELECT 'SELECT, INSERT, UPDATE, DELETE ON' AS rights, string_agg(name, ', ') AS names FROM tables
-    WHERE EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS rights (name)
-      WHERE NOT has_table_privilege(id, rights.name)) HAVING count(*) > 0
+    WITH tables AS (SELECT name, rights, to_regclass(name) AS id
+      FROM json_each_text(${rights}::json) AS tables (name, rights))
+    SELECT rights || ' ON' AS rights, string_agg(name, ', ') AS names FROM tables
+    WHERE EXISTS (SELECT FROM regexp_split_to_table(rights, ', ') AS needed WHERE NOT has_table_privilege(id, needed))
+    GROUP BY rights
     UNION ALL
     SELECT 'USAGE, UPDATE ON SEQUENCE', string_agg(pg_class.oid::regclass::text, ', ') FROM tables
     JOIN pg_depend ON refobjid = tables.id AND deptype IN ('a', 'i') JOIN pg_class ON oid = objid AND relkind = 'S'

@@ -109,6 +109,12 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
 export async function requireMigrated(dataSource: DataSource): Promise<void> {
   const pending = await pendingMigrations(dataSource);
   if (pending.length === 0) return;
+  try {
+    // PostgreSQL hides the table from TypeORM if the user has no right to it.
+    await dataSource.query('SELECT 1 FROM migrations WHERE 1 = 0');
+  } catch (error) {
+    if (!(error instanceof QueryFailedError)) throw error;
+  }
   throw new DatabaseStartError(
     `The database lacks the migrations ${pending.join(', ')}: run ${MIGRATE}, or start the service with MIGRATE_ON_START=true`,
   );
