@@ -71,6 +71,19 @@ class LargerSample extends Sample {
   more!: string | null;
 }
 
+/** An earlier version of the entity, in which all columns were required. */
+@Entity('samples')
+class StricterSample extends Sample {
+  @Column('varchar', { name: 'other_name' })
+  override note!: string;
+
+  @Column('varchar')
+  override colour!: string;
+
+  @Column('integer')
+  override amount!: number;
+}
+
 @Entity('wrong')
 class WithArray extends ResourceEntity {
   @Column('simple-array')
@@ -197,8 +210,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     ...values,
   });
 
-  const listedText = async (): Promise<string> => {
-    const snapshot = await samples.openSnapshot();
+  const listedText = async (of: ResourceRepository<Sample> = samples): Promise<string> => {
+    const snapshot = await of.openSnapshot();
     try {
       const page = await snapshot.first(100, { order: 'ascending' });
       return wholeArray(page?.chunks ?? []).toString();
@@ -207,7 +220,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     }
   };
 
-  const listed = async (): Promise<any[]> => JSON.parse(await listedText());
+  const listed = async (of = samples): Promise<any[]> => JSON.parse(await listedText(of));
 
   it.each([100, -7, 0, 123_456_789_012])(
     'lists %d, a whole number in a column of floating point, without a fraction',
@@ -322,6 +335,18 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       await later.destroy();
     }
     expect((await samples.get(record.id)).version.epoch).toBe(version.epoch);
+  });
+
+  it('lists records without a value that the entity requires, because another version made the column optional', async () => {
+    const { record } = await samples.create(sample({ note: null, colour: null, amount: null }));
+    const stricter = await (await createDataSource(loadConfig(environmentIn(folder)), [StricterSample])).initialize();
+    try {
+      const repository = stricter.getRepository<Sample>(StricterSample);
+      const stored = new ResourceRepository(SAMPLE, repository, new UsageCounter('samples', 3));
+      expect(await listed(stored)).toEqual([JSON.parse(JSON.stringify(record))]);
+    } finally {
+      await stricter.destroy();
+    }
   });
 
   it('stores none of many records if one is rejected and the transaction goes on', async () => {

@@ -158,7 +158,22 @@ function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0)
   return { expression: quoted[kind] ?? unquoted[kind] ?? name, isQuoted: kind in quoted };
 }
 
-/** The SQL expression of a record as a JSON object after a comma. */
+/**
+ * The SQL expression of a record as a JSON object after a comma. A column that is required here may be NULL for the
+ * previous or the next version of the service. The slower expression, with a CASE for each column, is only for these.
+ */
+export function recordJson(columns: readonly RecordColumn[]): string {
+  const json = elementJson(columns.map((column) => [column.property, column.json]));
+  const required = columns.filter(({ metadata }) => !metadata.isNullable && !metadata.isPrimary);
+  if (required.length === 0) return json;
+  const withNulls = columns.map((column) => {
+    const isRequired = required.includes(column);
+    return [column.property, isRequired ? nullableJson(column.name, column.json) : column.json] as const;
+  });
+  return `coalesce(${json}, ${elementJson(withNulls)})`;
+}
+
+/** The SQL expression of properties as a JSON object after a comma; NULL if one of them is NULL. */
 export function elementJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
   const parts: string[] = [];
   let literal = ',{';

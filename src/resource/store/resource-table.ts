@@ -5,7 +5,7 @@ import { engineOf } from '../../database/engine.js';
 import { idKindOf } from '../id-kinds.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
 import { PARSERS } from '../value-parsers.js';
-import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
+import { type RecordColumn, recordColumns, recordJson } from './record-columns.js';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ export class ResourceTable {
   readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-  readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
+  readonly recordJson = recordJson(this.columns);
   /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
