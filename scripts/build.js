@@ -8,7 +8,10 @@ import './native-module.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const FOLDERS = ['src', 'migrations'];
-const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+const NEST = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
+// `npm prune --omit=dev` after a build writes the lock file, and removes the compiler.
+if (existsSync(NEST)) FILES.push('package-lock.json');
 /** The time of this file is the time of the last build. `start:dev` makes none. */
 const STAMP = join(DIST, '.built');
 
@@ -28,14 +31,13 @@ function build(isNeeded) {
 
 function compile() {
   const began = new Date();
-  const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
-  if (!existsSync(nest)) {
+  if (!existsSync(NEST)) {
     console.error(
-      '@nestjs/cli is not installed: NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.',
+      '@nestjs/cli is not installed: --omit=dev or NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.',
     );
     process.exit(1);
   }
-  const { status } = spawnSync(process.execPath, [nest, 'build'], {
+  const { status } = spawnSync(process.execPath, [NEST, 'build'], {
     cwd: ROOT,
     // stdout belongs to the program that starts next.
     stdio: ['ignore', process.stderr, process.stderr],

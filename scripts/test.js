@@ -8,7 +8,9 @@ const JEST = fileURLToPath(new URL('../node_modules/jest/bin/jest.js', import.me
 const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
 if (!existsSync(JEST)) {
-  console.error('jest is not installed: NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.');
+  console.error(
+    'jest is not installed: --omit=dev or NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.',
+  );
   process.exit(1);
 }
 const jest = spawn(process.execPath, [...FLAGS, JEST, ...process.argv.slice(2)], { stdio: 'inherit' });

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/service.js';
 
@@ -25,23 +25,43 @@ describe('the installation', () => {
     expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['better-sqlite3-12']);
   });
 
-  it('names the remedy when npm ci has left out the packages that a build needs', () => {
-    const folder = temporaryFolder();
-    try {
-      cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
-      cpSync(join(ROOT, 'src/config'), join(folder, 'src/config'), { recursive: true });
+  describe('without the packages for development', () => {
+    let folder: string;
+
+    /** Starts a project without the packages for development. */
+    const start = () => spawnSync(process.execPath, ['scripts/start.js'], { cwd: folder, encoding: 'utf8' });
+
+    beforeEach(() => {
+      folder = temporaryFolder();
+      for (const name of ['scripts', 'src/config']) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
       for (const name of ['node_modules', 'migrations']) mkdirSync(join(folder, name));
       for (const name of ['better-sqlite3-12', 'bindings', 'file-uri-to-path']) {
         symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
       }
-      const { status, stderr } = spawnSync(process.execPath, ['scripts/start.js'], { cwd: folder, encoding: 'utf8' });
+    });
+
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    it('runs an existing build, although npm prune --omit=dev has written the lock file', () => {
+      const write = (file: string, text: string, minutes: number) => {
+        writeFileSync(join(folder, file), text);
+        const time = Date.now() / 1000 + 60 * minutes;
+        utimesSync(join(folder, file), time, time);
+      };
+      mkdirSync(join(folder, 'dist/src'), { recursive: true });
+      write('dist/src/main.js', "console.log('started');", 1);
+      write('dist/.built', '', 1);
+      write('package-lock.json', '{}', 2);
+      expect(start()).toMatchObject({ status: 0, stdout: 'started\n', stderr: '' });
+    });
+
+    it('names the remedy when npm ci has left out the packages that a build needs', () => {
+      const { status, stderr } = start();
       expect({ status, stderr }).toEqual({
         status: 1,
-        stderr: expect.stringMatching(/^.+Run `npm ci --include=dev`\.\n$/),
+        stderr: expect.stringMatching(/^.+--omit=dev.+Run `npm ci --include=dev`\.\n$/),
       });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    });
   });
 
   it('lets npm run no other script of a package', () => {
