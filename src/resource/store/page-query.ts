@@ -39,18 +39,18 @@ export class PageQuery {
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
   segmentsBeyond(after: Selection['after']): (readonly SqlText[])[] {
-    const { name, cursorPlaceholder, metadata } = this.column;
-    const { range, beyond } = this;
+    const { name, cursorPlaceholder } = this.column;
+    const { range, beyond, isById } = this;
     const segments: (readonly SqlText[])[] = [];
     if (after === undefined) {
-      segments.push(metadata.isNullable ? [sqlText(`${name} IS NOT NULL`), ...range] : range);
+      segments.push(isById ? range : [sqlText(`${name} IS NOT NULL`), ...range]);
     } else if (after.value !== null) {
       const isEqual = sqlText(`${name} = ${cursorPlaceholder}`, after.value);
-      if (!this.isById) segments.push([isEqual, ...range, sqlText(`id ${beyond} ?`, after.id)]);
+      if (!isById) segments.push([isEqual, ...range, sqlText(`id ${beyond} ?`, after.id)]);
       segments.push([sqlText(`${name} ${beyond} ${cursorPlaceholder}`, after.value), ...range]);
     }
-    // Records without a value are in no range.
-    if (!metadata.isNullable || range.length > 0) return segments;
+    // Records without a value are in no range. With another version, a required column may have them, too.
+    if (isById || range.length > 0) return segments;
     const isNull = sqlText(`${name} IS NULL`);
     return [...segments, after?.value === null ? [isNull, sqlText(`id ${beyond} ?`, after.id)] : [isNull]];
   }

@@ -160,16 +160,11 @@ function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0)
 
 /**
  * The SQL expression of a record as a JSON object after a comma. A column that is required here may be NULL for the
- * previous or the next version of the service. The slower expression, with a CASE for each column, is only for these.
+ * previous or the next version of the service. Only these records need the slower expression, a CASE for each column.
  */
 export function recordJson(columns: readonly RecordColumn[]): string {
   const json = elementJson(columns.map((column) => [column.property, column.json]));
-  const required = columns.filter(({ metadata }) => !metadata.isNullable && !metadata.isPrimary);
-  if (required.length === 0) return json;
-  const withNulls = columns.map((column) => {
-    const isRequired = required.includes(column);
-    return [column.property, isRequired ? nullableJson(column.name, column.json) : column.json] as const;
-  });
+  const withNulls = columns.map(({ property, name, json }) => [property, nullableJson(name, json)] as const);
   return `coalesce(${json}, ${elementJson(withNulls)})`;
 }
 
