@@ -18,7 +18,7 @@ export async function draftFolder(prefix: string): Promise<{ readonly path: stri
   const own = `${prefix}${hostname()}-${process.pid}-`;
   // Without the right to read it, a folder may still take new files.
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    // Other folders whose names begin with the prefix are not of this function.
+    // This function did not make other folders whose names begin with the prefix.
     const isDraft = entry.isDirectory() && entry.name.startsWith(basename(prefix)) && /-\d+-\w{6}$/.test(entry.name);
     if (!isDraft) continue;
     const path = join(folder, entry.name);

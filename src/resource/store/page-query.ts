@@ -49,7 +49,7 @@ export class PageQuery {
       if (!isById) segments.push([isEqual, ...range, sqlText(`id ${beyond} ?`, after.id)]);
       segments.push([sqlText(`${name} ${beyond} ${cursorPlaceholder}`, after.value), ...range]);
     }
-    // Records without a value are in no range. With another version, a required column may have them, too.
+    // Records without a value are in no range. Another version may store them in a column that is required here.
     if (isById || range.length > 0) return segments;
     const isNull = sqlText(`${name} IS NULL`);
     return [...segments, after?.value === null ? [isNull, sqlText(`id ${beyond} ?`, after.id)] : [isNull]];
