@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
@@ -7,9 +8,9 @@ import { Failure, UsageError } from './command-errors.js';
 import { program } from './program.js';
 
 /** Exit codes of interrupted commands, as shells have them: 128 and the number of the signal. */
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** The reason of an abort by Ctrl+C or SIGTERM. The command ends at its next safe point and prints its state. */
+/** The reason of an abort by one of `SIGNALS`. The command ends at its next safe point and prints its state. */
 class Interrupted extends Error {
   constructor(readonly exitCode: number) {
     super('Interrupted.');
@@ -20,7 +21,7 @@ class Interrupted extends Error {
 const EXPLAINED = [Failure, Interrupted, ConfigError, DatabaseError, StorageFullError] as const;
 
 /**
- * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`, the second one ends the process. The first one
+ * The first of these signals aborts the signal with an `Interrupted`, the second one ends the process. The first one
  * ends it, too, if the command has not asked for the signal: it waits for a database, or is one transaction.
  */
 function interruptSignal(): () => AbortSignal {
@@ -29,7 +30,11 @@ function interruptSignal(): () => AbortSignal {
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
       const reason = new Interrupted(exitCode);
-      if (!hasSafePoints || controller.signal.aborted) process.exit(report(reason, cli));
+      // Node 20 crashes at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
+      if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+      // A closed terminal may send SIGHUP twice: the kernel and the shell do.
+      const isForced = controller.signal.aborted && signal !== 'SIGHUP';
+      if (!hasSafePoints || isForced) process.exit(report(reason, cli));
       controller.abort(reason);
     });
   }
@@ -39,7 +44,7 @@ function interruptSignal(): () => AbortSignal {
   };
 }
 
-/** Prints an error, and returns the exit code: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
+/** Prints an error, and returns the exit code: 1 failed, 2 wrong usage, those of `SIGNALS` interrupted. */
 function report(error: unknown, cli: Command): number {
   if (error instanceof CommanderError) {
     // commander has printed the help or the error already.

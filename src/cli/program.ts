@@ -14,7 +14,7 @@ import type { TokenOptions } from './token.js';
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All
  * commands read the settings of the service from the environment and, in development, from `.env`.
- * @param interrupt gives the signal that Ctrl+C and SIGTERM abort; before its first call they end the process
+ * @param interrupt gives the signal that Ctrl+C, SIGTERM and SIGHUP abort; before its first call they end the process
  */
 export function program(interrupt: () => AbortSignal): Command {
   const cli = new Command('cli')
@@ -23,7 +23,10 @@ export function program(interrupt: () => AbortSignal): Command {
     )
     .showHelpAfterError('(add --help for the commands and options)')
     .exitOverride()
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl+C, 143 by SIGTERM.');
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl+C, 143 by SIGTERM, 129 by a closed terminal.',
+    );
   addExportCommand(cli, interrupt);
   addImportCommand(cli, interrupt);
   addBackupCommands(cli, interrupt);

@@ -104,6 +104,7 @@ describe('a command that replaces a file', () => {
   it.each([
     { ...EXPORT, fault: { at: `open ${EXPORT.draft}`, what: 'SIGINT' }, code: 130, stderr: 'Interrupted.\n' },
     { ...BACKUP, fault: { at: `copy ${BACKUP.draft}`, what: 'SIGINT' }, code: 130, stderr: 'Interrupted.\n' },
+    { ...BACKUP, fault: { at: `copy ${BACKUP.draft}`, what: 'SIGHUP' }, code: 129, stderr: 'Interrupted.\n' },
     {
       ...RESTORE,
       fault: { at: `open ${RESTORE.draft}`, what: 'SIGTERM' },

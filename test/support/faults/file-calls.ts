@@ -7,7 +7,7 @@ export interface FileFault {
   /** The call, as `FileCalls.list` names it. The fault comes just before it; after it for a copy. */
   readonly at: string;
   /** The call fails with EIO, or never ends; the copy is damaged, as by a bad disk; or the process gets a signal. */
-  readonly what: 'EIO' | 'hangs' | 'damaged' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
+  readonly what: 'EIO' | 'hangs' | 'damaged' | 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
 }
 
 /**
