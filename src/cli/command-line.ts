@@ -31,10 +31,11 @@ function interruptSignal(): () => AbortSignal {
     process.on(signal, () => {
       const reason = new Interrupted(exitCode);
       // Node 20 crashes at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
-      if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+      const isRepeated = controller.signal.aborted;
+      if (signal === 'SIGHUP' && !isRepeated)
+        process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
       // A closed terminal may send SIGHUP twice: the kernel and the shell do.
-      const isForced = controller.signal.aborted && signal !== 'SIGHUP';
-      if (!hasSafePoints || isForced) process.exit(report(reason, cli));
+      if (!hasSafePoints || (isRepeated && signal !== 'SIGHUP')) process.exit(report(reason, cli));
       controller.abort(reason);
     });
   }
