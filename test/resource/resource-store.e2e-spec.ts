@@ -362,6 +362,14 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     }
   });
 
+  it('keeps digits of unchanged columns that it does not read, because another version or program stores more', async () => {
+    const { record } = await samples.create(sample());
+    await dataSource.query(`UPDATE samples SET "order" = '2026-03-29 01:30:00.123456'`);
+    await samples.update(record.id, { amount: 5 });
+    const rows = await dataSource.query(`SELECT amount, CAST("order" AS text) AS stored FROM samples`);
+    expect(rows).toEqual([{ amount: 5, stored: '2026-03-29 01:30:00.123456' }]);
+  });
+
   it('stores none of many records if one is rejected and the transaction goes on', async () => {
     await transaction(dataSource, async (tx) => {
       const many = samples.in(tx).createMany([sample(), sample({ colour: 'blue' })]);

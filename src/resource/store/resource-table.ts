@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { hydratedDecimal, storedDecimal } from '../../database/columns.js';
 import { engineOf } from '../../database/engine.js';
-import { idKindOf } from '../id-kinds.js';
+import { type Id, idKindOf } from '../id-kinds.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
 import { PARSERS } from '../value-parsers.js';
 import { type RecordColumn, recordColumns, recordJson } from './record-columns.js';
@@ -34,9 +34,6 @@ export class ResourceTable {
   readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Suffix of a SELECT that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
-  private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
-  /** Parameters: all values, revision, id. */
-  readonly update = `UPDATE ${this.sqlName} SET ${this.assigned}revision = ? WHERE id = ?`;
   readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
   constructor(private readonly repository: Repository<AnyResourceEntity>) {}
@@ -47,6 +44,14 @@ export class ResourceTable {
     const row = `(${placeholders(names)}, ?)`;
     const rows = Array.from({ length: count }, () => row).join(', ');
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
+  }
+
+  /** Sets only changed properties: columns of others may have more digits than this version reads. */
+  update(id: Id, changes: Values, revision: number): [statement: string, parameters: unknown[]] {
+    const changed = this.valueColumns.filter(({ property }) => property in changes);
+    const assigned = changed.map(({ name }) => `${name} = ?, `).join('');
+    const parameters = changed.map((column) => this.parameterOf(column, changes[column.property]));
+    return [`UPDATE ${this.sqlName} SET ${assigned}revision = ? WHERE id = ?`, [...parameters, revision, id]];
   }
 
   /** An absent property gets its default or `null`; an absent id stays absent if the database gives it. */

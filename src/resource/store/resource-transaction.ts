@@ -128,12 +128,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       if (current === undefined) return undefined;
       check?.(current.version);
       const given = typeof changes === 'function' ? changes(this.table.copyOf(current.record)) : changes;
-      const values = this.changed(current.record, given);
-      if (values === undefined) return current;
+      const changed = this.changed(current.record, given);
+      if (changed === undefined) return current;
+      const values: Values = { ...current.record, ...changed };
       await this.lockParents([values], current.record);
       const { epoch, revision } = await this.lock();
       const version = { epoch, revision: revision + 1 };
-      await this.write(this.table.update, [...this.table.parametersOf(values), version.revision, id]);
+      await this.write(...this.table.update(id, changed, version.revision));
       const record = values as PublicRecord<Entity>;
       await this.checkRule([{ before: current.record, after: record }]);
       return { record, version };
@@ -242,7 +243,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return rows;
   }
 
-  /** The record with the values that differ; `undefined` when there are none. */
+  /** The values that differ; `undefined` when there are none. */
   private changed(record: Values, changes: Values): Values | undefined {
     const { valueColumns } = this.table;
     const differences = valueColumns
@@ -251,7 +252,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     if (differences.length === 0) return undefined;
     const dates = valueColumns.filter(({ metadata }) => metadata.isUpdateDate);
     const updateDates = dates.map(({ property, initial }) => [property, initial()] as const);
-    return { ...record, ...Object.fromEntries([...updateDates, ...differences]) };
+    return Object.fromEntries([...updateDates, ...differences]);
   }
 
   /** @param actors the actor of each inserted row by its revision; revision 0 stands for every changed row */
