@@ -190,6 +190,11 @@ describe('the command line', () => {
         /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
       ],
       [
+        'a newer schema with other triggers, which --fix of this version cannot make',
+        change(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9'); DROP TRIGGER cookies_insert`),
+        /^ok {4}counter +not known to this version$/m,
+      ],
+      [
         'a table "storage" without its row',
         change('DELETE FROM storage'),
         /^FAIL {2}database file .* and restore a backup \(npm run --silent cli -- restore\)$/m,

@@ -62,6 +62,8 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
 async function requireValid(record: PublicRecord<AnyResourceEntity>, read: ReadRecord): Promise<void> {
   await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
     if (!(error instanceof BrokenLineError)) throw error;
-    throw new Failure(`its record ${record.id} could not be stored by a request: ${error.message}`);
+    throw new Failure(
+      `its record ${record.id} could not be stored by a request: ${error.message}; change it, or use --skip-record-check`,
+    );
   });
 }

@@ -24,9 +24,10 @@ const onDatabase = (check: StorageCheck) => async (config: Config) => {
   return await check(dataSource, config);
 };
 
-/** For a check that needs all tables. */
+/** For a check that needs all tables, as this version makes them. */
 const onTables = (check: StorageCheck) =>
   onDatabase(async (dataSource, config) => {
+    if ((await unknownMigrations(dataSource)).length > 0) return 'not known to this version';
     const pending = await pendingMigrations(dataSource);
     return pending.length > 0 ? 'not known before the migrations have run' : check(dataSource, config);
   });
