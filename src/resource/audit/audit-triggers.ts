@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { elementJson, recordColumns } from '../store/record-columns.js';
+import { recordColumns, recordJson } from '../store/record-columns.js';
 import { areMade, dropTriggersByName, enabledTriggers, type Runner } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
@@ -69,7 +69,7 @@ async function triggersOf(runner: Runner, dataSource: DataSource, table: string)
 /** The SQL of a row as JSON, as a GET returns it, or of its stored values if a GET cannot return one of them. */
 function rowJson(dataSource: DataSource, entity: EntityMetadata, row: string, names: ReadonlySet<string>): string {
   const columns = recordColumns(dataSource, entity, row).filter(({ metadata }) => names.has(metadata.databaseName));
-  const json = `substr(${elementJson(columns.map((column) => [column.property, column.json]))}, 2)`;
+  const json = `substr(${recordJson(columns)}, 2)`;
   const stored =
     dataSource.options.type === 'postgres'
       ? `to_json(${row})::text`

@@ -169,7 +169,7 @@ export function recordJson(columns: readonly RecordColumn[]): string {
 }
 
 /** The SQL expression of properties as a JSON object after a comma; NULL if one of them is NULL. */
-export function elementJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
+function elementJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
   const parts: string[] = [];
   let literal = ',{';
   for (const [name, { expression, isQuoted }] of properties) {
