@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
 import { Health } from './health.js';
@@ -15,6 +16,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     private readonly config: Config,
     health: Health,
     { registry }: Metrics,
+    private readonly api: HttpAdapterHost,
   ) {
     if (config.workers > 1 && cluster.isWorker) return;
     this.server = createManagementServer(config, {
@@ -30,6 +32,8 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    // An application context has no adapter: as a program beside the service, it leaves the port to the service.
+    if ((this.api.httpAdapter as AbstractHttpAdapter | null) === null) return;
     const { host, managementHost = host, managementPort: port } = this.config;
     await this.server?.listen({ host: managementHost, port });
   }

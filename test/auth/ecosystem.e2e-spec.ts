@@ -221,8 +221,10 @@ describe('a module of a team', () => {
 });
 
 describe('an application context', () => {
-  it('starts, stores a record and closes without an HTTP server', async () => {
-    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
+  it('starts beside a service, whose management port it leaves alone, stores a record and closes', async () => {
+    await using service = await startService();
+    const environment = { MANAGEMENT_PORT: new URL(service.managementUrl).port };
+    const config = loadConfig(environmentIn(temporaryFolder(), environment), SETTINGS);
     const jobs = { module: class JobsModule {}, imports: [AppModule.forRoot(config), AuditModule] };
     const context = await NestFactory.createApplicationContext(jobs, { logger: false, abortOnError: false });
     const { records } = context.get(CookiesService, { strict: false });
