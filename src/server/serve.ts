@@ -8,6 +8,14 @@ const load = (workers: number) => {
   return cluster.isPrimary ? import('./primary.js') : import('./worker.js');
 };
 
+/** The exit code of Node.js when nothing is left to run while the program waits for a promise. */
+const UNSETTLED = 13;
+const NEVER_STARTED =
+  'The service cannot start: it waits for a promise that never settles, such as that of onModuleInit() or a useFactory.';
+
+process.once('exit', () => {
+  if (process.exitCode === UNSETTLED) console.error(NEVER_STARTED);
+});
 try {
   const config = loadConfigFromProcess(SETTINGS);
   const { start } = await load(config.workers);
@@ -19,7 +27,8 @@ try {
   process.exit(1);
 }
 
-async function explanation(error: unknown): Promise<unknown> {
+async function explanation(thrown: unknown): Promise<unknown> {
+  const error = thrown ?? new Error(`${thrown} was thrown, which is no Error`);
   try {
     return (await import('./start-error.js')).explainStartError(error);
   } catch (failure) {

@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { run } from '../support/command.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 import { connected } from '../support/raw-http.js';
-import { preloaded } from '../support/faults/preloaded.js';
+import { preloaded, withProvider } from '../support/faults/preloaded.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { until } from '../support/until.js';
@@ -251,6 +251,15 @@ onVolume('a start that waits for a locked database ends on SIGTERM also as proce
   } finally {
     other.close();
   }
+});
+
+it.each([
+  ['waits for a promise that never settles', 13, 'onModuleInit() { return new Promise(() => {}); }'],
+  ['undefined was thrown, which is no Error', 1, 'onModuleInit() { throw undefined; }'],
+])('a start that ends in a provider says why: %s', async (message, code, body) => {
+  await using service = ServiceProcess.spawn(folder, withProvider(body));
+  expect(await service.exit()).toBe(code);
+  expect(service.output).toContain(message);
 });
 
 it('a service with few descriptors keeps as many connections as they allow, and warns of it once', async () => {
