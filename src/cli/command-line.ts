@@ -29,13 +29,12 @@ function interruptSignal(): () => AbortSignal {
   let hasSafePoints = false;
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
-      const reason = new Interrupted(exitCode);
+      // When a terminal closes, the kernel and the shell may both send SIGHUP.
+      if (signal === 'SIGHUP' && controller.signal.aborted) return;
       // Node 20 crashes at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
-      const isRepeated = controller.signal.aborted;
-      if (signal === 'SIGHUP' && !isRepeated)
-        process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
-      // A closed terminal may send SIGHUP twice: the kernel and the shell do.
-      if (!hasSafePoints || (isRepeated && signal !== 'SIGHUP')) process.exit(report(reason, cli));
+      if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+      const reason = new Interrupted(exitCode);
+      if (!hasSafePoints || controller.signal.aborted) process.exit(report(reason, cli));
       controller.abort(reason);
     });
   }

@@ -52,6 +52,16 @@ class RenamingBack2000000002000 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** Makes a column optional that the entity requires, as a newer version does. */
+class MakingTitlesOptional2000000003000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+    await runner.changeColumn('deeds', 'title', new TableColumn({ name: 'title', type: 'varchar', isNullable: true }));
+  }
+
+  async down(): Promise<void> {}
+}
+
 /** SQL of other writers on the deeds a, b and c with ids from `id` on, and the expected operations in the trail. */
 const WRITES: SqlWrites = {
   'INSERT of several rows': [
@@ -540,6 +550,15 @@ describe(`the audit trail (${engineInUse()})`, () => {
     await migrate(source);
     await source.query(`INSERT INTO deeds (title) VALUES ('back')`);
     expect(await count()).toBe(lines + 2);
+  });
+
+  it('has a record without a required value as a GET returns it, while a newer version has made the value optional', async () => {
+    Object.assign(source, { migrations: [...source.migrations, new MakingTitlesOptional2000000003000()] });
+    await migrate(source);
+    await source.query('INSERT INTO deeds (price) VALUES (1.5)');
+    const { after: created } = (await trail()).at(-1)!;
+    expect(created).toMatchObject({ title: null, price: '1.50' });
+    expect(created).not.toHaveProperty('revision');
   });
 });
 
