@@ -1,8 +1,8 @@
-import { closeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
 import { DatabaseError } from '../database/errors.js';
+import { closeTerminalAtExit } from '../logging/closed-terminal.js';
 import { StorageFullError } from '../resource/usage/usage-counter.js';
 import { Failure, UsageError } from './command-errors.js';
 import { program } from './program.js';
@@ -31,8 +31,7 @@ function interruptSignal(): () => AbortSignal {
     process.on(signal, () => {
       // When a terminal closes, the kernel and the shell may both send SIGHUP.
       if (signal === 'SIGHUP' && controller.signal.aborted) return;
-      // Node 20 crashes at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
-      if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+      if (signal === 'SIGHUP') closeTerminalAtExit();
       const reason = new Interrupted(exitCode);
       if (!hasSafePoints || controller.signal.aborted) process.exit(report(reason, cli));
       controller.abort(reason);

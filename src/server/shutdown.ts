@@ -1,6 +1,6 @@
-import { closeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import type { Logger } from '@nestjs/common';
+import { closeTerminalAtExit } from '../logging/closed-terminal.js';
 
 /** Stops the process once, and exits. A stop that fails or takes too long exits with 1. */
 export class Shutdown {
@@ -20,8 +20,7 @@ export class Shutdown {
   /** Listener of SIGTERM, SIGINT and SIGHUP: stops with exit code 0. A second signal exits immediately with 1. */
   readonly onSignal = (signal: NodeJS.Signals): void => {
     if (this.hasBegun) process.exit(1);
-    // Node 20 aborts at its end if it cannot reset the mode of a terminal that has closed. This listener runs last.
-    if (signal === 'SIGHUP') process.once('exit', () => [0, 1, 2].forEach((descriptor) => closeSync(descriptor)));
+    if (signal === 'SIGHUP') closeTerminalAtExit();
     this.begin(signal, 0);
   };
 

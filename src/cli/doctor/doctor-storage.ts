@@ -42,7 +42,10 @@ export const server = onDatabase(async (dataSource) => {
   throw new Error(`the user may not change ${names}: make the user the owner, or run ${grants}`);
 });
 
-/** The rights that the service needs on tables without an entity, and on those of the audit trail. */
+/**
+ * The rights that the service needs on tables without an entity, and on those of the audit trail. The audit trail has
+ * entities, too: its names are escaped, so that they replace them.
+ */
 const OTHER_RIGHTS = {
   '"audit"': 'SELECT, INSERT, DELETE',
   '"audit_chains"': 'SELECT, UPDATE',

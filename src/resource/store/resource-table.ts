@@ -84,7 +84,7 @@ export class ResourceTable {
     return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
   }
 
-  parametersOf(values: Values, withId = false): unknown[] {
+  parametersOf(values: Values, withId: boolean): unknown[] {
     return (withId ? this.columns : this.valueColumns).map((column) =>
       this.parameterOf(column, values[column.property]),
     );
