@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
+import { extname } from 'node:path/posix';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasEntityTag } from '../messages/request.js';
 import { unknownParameter } from '../request.guard.js';
 
-export const HTML = 'text/html; charset=utf-8';
-export const CSS = 'text/css; charset=utf-8';
-export const SCRIPT = 'text/javascript; charset=utf-8';
+const TYPES: Readonly<Record<string, string>> = {
+  '': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+};
 
 /** A policy for pages: scripts, styles and requests of this origin only, and no frame around the page. */
 export const PAGE_SECURITY_POLICY = [
@@ -20,37 +25,38 @@ export const PAGE_SECURITY_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
-export interface StaticFile {
-  readonly type: string;
-  readonly content: string | Buffer;
-}
+/** Makes the content of each path. It is kept in memory: a slow client keeps no descriptor open. */
+export type Files = Readonly<Record<string, () => string | Buffer>>;
 
-/** Registers routes whose files are made at the first request; after an error, the next request tries again. */
-export function serveFiles(
-  fastify: FastifyInstance,
-  files: Readonly<Record<string, () => StaticFile>>,
-  headers: Record<string, string> = {},
-): void {
+/** A page at `/name` and `/name/`. Its files are relative to it, because a proxy may add a prefix. */
+export const page = (name: string, html: () => string): Files => ({
+  [`/${name}`]: html,
+  [`/${name}/`]: () => html().replaceAll(`"${name}/`, '"'),
+});
+
+/**
+ * Registers routes whose files are made at the first request; after an error, the next request tries again. The ETag is
+ * strong: a hash of the content, equal in all replicas.
+ */
+export function serveFiles(fastify: FastifyInstance, files: Files, headers: Record<string, string> = {}): void {
   for (const [url, make] of Object.entries(files)) {
-    let file: ReturnType<typeof tagged> | undefined;
+    let file: { readonly content: Buffer; readonly etag: string } | undefined;
     const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
       const [parameter] = Object.keys(request.query as object);
       if (parameter !== undefined) throw unknownParameter(parameter);
-      file ??= tagged(make());
-      const { type, content, etag } = file;
+      file ??= tagged(Buffer.from(make()));
+      const { content, etag } = file;
       reply.headers({ ...headers, etag, 'cache-control': 'no-cache' });
       // 304 to a client that has the file (RFC 9110 section 13.1.2).
       const condition = request.headers['if-none-match'];
       if (condition !== undefined && hasEntityTag(condition, etag, 'weak')) return reply.code(304).send();
-      return reply.type(type).send(content);
+      return reply.type(TYPES[extname(url)]!).send(content);
     };
     fastify.route({ method: ['GET', 'HEAD'], url, handler });
   }
 }
 
-/** Adds a strong ETag: a hash of the content, equal in all replicas. */
-function tagged({ type, content }: StaticFile) {
-  const bytes = Buffer.from(content);
-  return { type, content: bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
-}
+const tagged = (content: Buffer) => ({
+  content,
+  etag: `"${createHash('sha256').update(content).digest('base64url')}"`,
+});
