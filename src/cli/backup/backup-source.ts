@@ -40,16 +40,14 @@ const HEADER = { text: 'SQLite format 3\0', pageSize: 16, pages: 28, length: 100
 /** Passes on at most as many bytes as the header announces: a few packed bytes can become many gigabytes. */
 async function* bounded(input: AsyncGenerator<Buffer>, file: string, to: string): AsyncGenerator<Buffer> {
   const header = await firstBytes(input, HEADER.length);
-  if (header.length < HEADER.length || !header.toString('latin1').startsWith(HEADER.text)) {
-    throw new Failure(`${file} is not a SQLite database.`);
-  }
+  const isDatabase = header.length >= HEADER.length && header.toString('latin1').startsWith(HEADER.text);
+  if (!isDatabase) throw new Failure(`${file} is not a SQLite database.`);
   const pageSize = header.readUInt16BE(HEADER.pageSize);
   const size = header.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
   const { bavail, bsize } = await statfs(dirname(to));
-  if (size > bavail * bsize) {
-    throw new Failure(
-      `${file} holds ${size} bytes, but only ${bavail * bsize} are free on the volume of ${dirname(to)}.`,
-    );
+  const free = bavail * bsize;
+  if (size > free) {
+    throw new Failure(`${file} holds ${size} bytes, but only ${free} are free on the volume of ${dirname(to)}.`);
   }
   let passed = 0;
   for await (const bytes of joined(header, input)) {

@@ -40,9 +40,7 @@ export interface Entry {
   readonly digest: string;
 }
 
-export function brokenLine(line: number, problem: string): string {
-  return `Line ${line} is wrong: ${problem}.`;
-}
+export const brokenLine = (line: number, problem: string): string => `Line ${line} is wrong: ${problem}.`;
 
 /** Lines of a batch: enough to share a commit, few enough for writes of the service between two batches. */
 const BATCH = 1000;
@@ -65,17 +63,17 @@ export class ImportInput {
   /** @throws {Failure} when the input differs from the input of the resumed import */
   async *batches(): AsyncGenerator<readonly Entry[]> {
     const stored = this.job.resumed?.lines ?? 0;
-    let last = 0;
+    let number = 0;
     let batch: Entry[] = [];
     for await (const line of linesOf(this.job.open())) {
-      last = line.number;
-      const entry = line.number > stored ? await this.take(line) : this.skip(line);
+      number++;
+      const entry = number > stored ? await this.take(number, line) : this.skip(number, line);
       if (entry !== undefined) batch.push(entry);
       if (batch.length < BATCH) continue;
       yield batch;
       batch = [];
     }
-    if (last < stored) throw anotherInput(stored);
+    if (number < stored) throw anotherInput(stored);
     if (batch.length > 0) yield batch;
   }
 
@@ -84,14 +82,14 @@ export class ImportInput {
     return this.hash.update(bytes).update('\n').copy().digest('hex');
   }
 
-  private skip({ number, bytes = Buffer.alloc(0) }: Line): undefined {
+  private skip(number: number, bytes: Line = Buffer.alloc(0)): undefined {
     const { lines, digest } = this.job.resumed!;
     const found = this.digestWith(bytes);
     if (number === lines && found !== digest) throw anotherInput(lines);
   }
 
   /** @returns `undefined` for an invalid line and for the `lastId` line */
-  private async take({ number, bytes }: Line): Promise<Entry | undefined> {
+  private async take(number: number, bytes: Line): Promise<Entry | undefined> {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
       const { name } = this.job.resource;
@@ -151,33 +149,26 @@ function anotherInput(lines: number): Failure {
   );
 }
 
-/** A line of the input without its line end; `bytes` is absent when it is too long. */
-interface Line {
-  /** From 1 up. */
-  readonly number: number;
-  readonly bytes?: Buffer;
-}
+/** A line of the input without its line end; `undefined` if it is longer than a request body may be. */
+type Line = Buffer | undefined;
 
 const NEWLINE = 0x0a;
 
 /** Splits a stream of bytes into lines. The last line needs no line end. */
 async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line> {
-  let number = 0;
   let rest: Buffer = Buffer.alloc(0);
-  // A line beyond the limit of a request body is not kept in memory.
-  const line = (bytes: Buffer): Line => (bytes.length > BODY_LIMIT ? { number } : { number, bytes });
+  const line = (bytes: Buffer): Line => (bytes.length > BODY_LIMIT ? undefined : bytes);
   for await (const chunk of input) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const bytes = chunk.subarray(start, end);
-      number++;
       yield line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes);
       rest = rest.subarray(0, 0);
       start = end + 1;
     }
+    // More of a line that is too long is not kept in memory.
     if (rest.length <= BODY_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
   }
-  number++;
   if (rest.length > 0) yield line(rest);
 }
 
