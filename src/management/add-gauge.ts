@@ -9,10 +9,14 @@ type Values = number | readonly (readonly [labels: Readonly<Record<string, strin
  */
 export function addGauge(
   registry: Registry,
-  options: Pick<GaugeConfiguration<string>, 'name' | 'help' | 'labelNames' | 'aggregator'>,
+  name: string,
+  help: string,
   read: () => Values | Promise<Values>,
+  options: Pick<GaugeConfiguration<string>, 'labelNames' | 'aggregator'> = {},
 ): void {
   new Gauge({
+    name,
+    help,
     ...options,
     registers: [registry],
     async collect() {

@@ -86,16 +86,18 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
     waiting: 'Requests that wait until a connection to the database is free',
   };
   for (const [property, help] of Object.entries(helps)) {
-    addGauge(registry, { name: `database_connections_${property}`, help, labelNames: ['pool'] }, () =>
-      engineOf(dataSource).connections.map((usage) => [{ pool: usage.pool }, usage[property as keyof typeof helps]]),
-    );
+    const read = () =>
+      engineOf(dataSource).connections.map(
+        (usage) => [{ pool: usage.pool }, usage[property as keyof typeof helps]] as const,
+      );
+    addGauge(registry, `database_connections_${property}`, help, read, { labelNames: ['pool'] });
   }
 }
 
 /** Measures the volume, the WAL and the last backup (0 if there is none). All workers have the same values. */
 function measureFiles(registry: Registry, path: string, backupFolder: string | undefined): void {
   const gauge = (name: string, help: string, read: () => Promise<number>) =>
-    addGauge(registry, { name, help, aggregator: 'first' }, read);
+    addGauge(registry, name, help, read, { aggregator: 'first' });
   gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
     const { bavail, bsize } = await statfs(dirname(path));
     return bavail * bsize;

@@ -9,7 +9,6 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 /** @param isTraced whether the durations have the trace of a request as exemplar */
 export function measureConnections(registry: Registry, connections: Connections, isTraced: boolean): void {
   const { requests } = connections;
-  const gauge = (name: string, help: string, value: () => number) => addGauge(registry, { name, help }, value);
   const durations: Histogram = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request until its response is sent or its connection closes; status "none" without a response',
@@ -26,22 +25,17 @@ export function measureConnections(registry: Registry, connections: Connections,
     if (isTraced) durations.observe({ labels, value, exemplarLabels: sampledTrace(request) });
     else durations.observe(labels, value);
   });
-  gauge('http_requests_in_flight', 'Requests in flight', () => requests.inFlight);
-  gauge('http_connections_open', 'Open connections of clients', () => connections.open);
+  addGauge(registry, 'http_requests_in_flight', 'Requests in flight', () => requests.inFlight);
+  addGauge(registry, 'http_connections_open', 'Open connections of clients', () => connections.open);
   const buffered = 'Memory for unread responses and for requests that wait behind them';
-  gauge('http_response_buffer_bytes', buffered, () => requests.bufferedBytes);
-  gauge(
-    'http_response_buffer_limit_bytes',
-    'Limit of http_response_buffer_bytes (RESPONSE_BUFFER_BYTES)',
-    () => requests.bufferLimit,
-  );
+  addGauge(registry, 'http_response_buffer_bytes', buffered, () => requests.bufferedBytes);
+  const limit = 'Limit of http_response_buffer_bytes (RESPONSE_BUFFER_BYTES)';
+  addGauge(registry, 'http_response_buffer_limit_bytes', limit, () => requests.bufferLimit);
   const { certificate } = connections;
   if (certificate !== undefined) {
-    const name = 'tls_certificate_expiry_timestamp_seconds';
-    const help = 'End of the validity of the certificate of the API port';
-    addGauge(registry, { name, help, aggregator: 'min' }, () =>
-      Math.floor(certificate.current.expires.getTime() / 1000),
-    );
+    const expiry = 'End of the validity of the certificate of the API port';
+    const seconds = (): number => Math.floor(certificate.current.expires.getTime() / 1000);
+    addGauge(registry, 'tls_certificate_expiry_timestamp_seconds', expiry, seconds, { aggregator: 'min' });
   }
   new Counter({
     name: 'http_connections_cut_total',

@@ -21,9 +21,9 @@ export class Metrics {
 
   constructor(resources: ReportedResources, live: LiveConfig, dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
-    const gauge = (name: string, help: string, labelNames: string[], read: Parameters<typeof addGauge>[2]) =>
+    const gauge = (name: string, help: string, labelNames: string[], read: Parameters<typeof addGauge>[3]) =>
       // All workers have the same values.
-      addGauge(this.registry, { name, help, labelNames, aggregator: 'first' }, read);
+      addGauge(this.registry, name, help, read, { labelNames, aggregator: 'first' });
     const version = serviceVersion();
     gauge('build_info', 'Version of the service; the value is always 1', ['version'], () => [[{ version }, 1]]);
     gauge('storage_records', 'Stored records', ['resource'], async () => {

@@ -17,8 +17,7 @@ export class WorkersManagement implements Managed {
 
   constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
     collectDefaultMetrics({ register: this.own });
-    const serving = { name: 'workers_serving', help: 'Workers that serve now (WORKERS)' };
-    addGauge(this.own, serving, () => this.serving.length);
+    addGauge(this.own, 'workers_serving', 'Workers that serve now (WORKERS)', () => this.serving.length);
   }
 
   private get serving(): WorkerProcess[] {
