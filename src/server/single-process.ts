@@ -1,7 +1,6 @@
-import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { ManagementServer } from '../management/management-server.js';
-import { exitOnSigterm, shutDownOnSignals } from './graceful-shutdown.js';
+import { shutDownOnSignals, startApp } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */
@@ -9,10 +8,7 @@ const SYSTEMD_SOCKET = 3;
 
 /** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
-  // The start may wait for a lock or a server.
-  const started = exitOnSigterm();
-  const app = await createApp(config);
-  started();
+  const app = await startApp(config);
   shutDownOnSignals(app, config);
   const { host, port } = config;
   // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process

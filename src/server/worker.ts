@@ -1,12 +1,11 @@
 import cluster from 'node:cluster';
-import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { PLATFORM_SETTINGS } from '../config/platform-settings.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
-import { exitOnSigterm, shutDownOnSignals } from './graceful-shutdown.js';
+import { shutDownOnSignals, startApp } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 import { WorkerChannel } from './worker-process.js';
 
@@ -17,9 +16,7 @@ export async function start(config: Config): Promise<void> {
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   standardOutput(WORKER_LOG);
   const own = shareOf(config);
-  const started = exitOnSigterm();
-  const app = await createApp(own);
-  started();
+  const app = await startApp(own);
   const { registry } = app.get(Metrics, { strict: false });
   const reportMetrics = async (): Promise<unknown> => primary.ask('metrics', await registry.getMetricsAsJSON());
   const primary = new WorkerChannel(self, {
