@@ -134,11 +134,9 @@ async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
 /** The address of the key set in the discovery document of an issuer (OpenID Connect Discovery 1.0 section 4). */
 async function discoveredAddress(issuer: string): Promise<string> {
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = await fetchDocument(address);
-  if (document['issuer'] !== issuer) {
-    throw new Error(`${address} is about another issuer: ${JSON.stringify(document['issuer'])}`);
-  }
-  return providerUrl(String(document['jwks_uri'])).href;
+  const { issuer: named, jwks_uri: uri } = await fetchDocument(address);
+  if (named !== issuer) throw new Error(`${address} is about another issuer: ${JSON.stringify(named)}`);
+  return providerUrl(String(uri)).href;
 }
 
 /** Fetches JSON of limited size, without redirects: only operator and issuer may name the address of the keys. */

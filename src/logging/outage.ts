@@ -28,27 +28,21 @@ export class Outage {
     this.count = 1;
     this.repeats = 0;
     this.options.onStart(message);
-    this.scheduleCheck();
+    this.timer = setInterval(() => this.check(), this.options.interval).unref();
   }
 
   /** Stops the checks; later reports are ignored. */
   close(): void {
     this.closed = true;
-    clearTimeout(this.timer);
-  }
-
-  private scheduleCheck(): void {
-    this.timer = setTimeout(() => this.check(), this.options.interval).unref();
+    clearInterval(this.timer);
   }
 
   /** The outage is over after one interval without a report. */
   private check(): void {
     const { repeats } = this;
     this.repeats = 0;
-    if (repeats > 0) {
-      this.options.onRepeat?.(repeats);
-      return this.scheduleCheck();
-    }
+    if (repeats > 0) return this.options.onRepeat?.(repeats);
+    clearInterval(this.timer);
     this.timer = undefined;
     this.options.onEnd?.({ count: this.count, milliseconds: performance.now() - this.startedAt });
   }

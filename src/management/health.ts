@@ -64,11 +64,8 @@ const SILENT: DatabaseChecks = {
   storage: NOT_KNOWN,
 };
 
-async function outcome(check: Promise<unknown>): Promise<string> {
-  try {
-    await check;
-    return 'ok';
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
+const outcome = (check: Promise<unknown>): Promise<string> =>
+  check.then(
+    () => 'ok',
+    (error: Error) => error.message,
+  );

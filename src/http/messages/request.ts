@@ -22,17 +22,13 @@ export function routeOf(request: FastifyRequest): string {
 }
 
 /** Path and query of a routed request, whose target may also have a scheme and a host (RFC 9112 section 3.2.2). */
-export function targetOf({ url }: Pick<FastifyRequest, 'url'>): URL {
-  return new URL(url, 'http://localhost');
-}
+export const targetOf = ({ url }: Pick<FastifyRequest, 'url'>): URL => new URL(url, 'http://localhost');
 
 /** Tells whether the list in `If-Match` or `If-None-Match` has the tag. Strong comparison never matches weak tags. */
 export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list === etag || list.trim() === '*') return true;
-  for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
-    if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
-  }
-  return false;
+  const tags = [...list.matchAll(ENTITY_TAG)];
+  return tags.some(([, weak, tag]) => tag === etag && (weak === undefined || comparison === 'weak'));
 }
 
 /** The client's address without a port. `forwarded` is `ip` of the request: any text of a trusted proxy. */
