@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LiveConfig } from '../database/polling/live-config.js';
-import { ApiError, invalidRequest } from './errors/api-error.js';
+import { type ApiError, invalidRequest, overloaded } from './errors/api-error.js';
 import { isWriteCall } from './messages/request.js';
 import { argumentsOf, methodOf } from './routing/handlers.js';
 
@@ -39,5 +39,5 @@ export function unknownParameter(name: string, declared: ReadonlySet<string | un
 
 export function inMaintenance(): ApiError {
   const message = 'The service is in maintenance: records can be read, but not changed; try again later';
-  return new ApiError(503, 'MAINTENANCE', message, { headers: { 'retry-after': String(RETRY_AFTER) } });
+  return overloaded(message, 'MAINTENANCE', RETRY_AFTER);
 }

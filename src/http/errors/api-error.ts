@@ -41,17 +41,16 @@ export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first, ...more] = details;
   const name = first === undefined ? '' : 'pointer' in first ? first.pointer || 'body' : first.parameter;
   const rest = more.length > 0 ? ` (and ${more.length} more)` : '';
-  return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, {
-    details: details.slice(0, MOST_DETAILS),
-  });
+  const shown = details.slice(0, MOST_DETAILS);
+  return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details: shown });
 }
 
 /** The form of `errorCode`. */
 export const ERROR_CODE = /^[A-Z][A-Z0-9_]*$/;
 
 /** 503 with `Retry-After`: the service cannot handle the request now, and nothing has changed. */
-export function overloaded(message: string, code = 'SERVICE_UNAVAILABLE'): ApiError {
-  return new ApiError(503, code, message, { headers: { 'retry-after': '1' } });
+export function overloaded(message: string, code = 'SERVICE_UNAVAILABLE', seconds = 1): ApiError {
+  return new ApiError(503, code, message, { headers: { 'retry-after': String(seconds) } });
 }
 
 /** The default code of an error: its status in words, such as `NOT_FOUND` for 404. */
