@@ -7,9 +7,8 @@ const REALM = `Bearer realm="${SERVICE_NAME}"`;
 export class InvalidTokenError extends ApiError {
   constructor(message: string) {
     const description = message.replaceAll('"', "'");
-    super(401, 'INVALID_TOKEN', message, {
-      headers: { 'www-authenticate': `${REALM}, error="invalid_token", error_description="${description}"` },
-    });
+    const challenge = `${REALM}, error="invalid_token", error_description="${description}"`;
+    super(401, 'INVALID_TOKEN', message, { headers: { 'www-authenticate': challenge } });
   }
 }
 
@@ -23,7 +22,6 @@ export function unauthenticated(): ApiError {
 export function forbidden(scopes: readonly string[]): ApiError {
   if (scopes.length === 0) return new ApiError(403, 'FORBIDDEN', 'No token gives access to this route');
   const list = scopes.join(' ');
-  return new ApiError(403, 'INSUFFICIENT_SCOPE', `The token needs the scope ${list}`, {
-    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${list}"` },
-  });
+  const headers = { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${list}"` };
+  return new ApiError(403, 'INSUFFICIENT_SCOPE', `The token needs the scope ${list}`, { headers });
 }

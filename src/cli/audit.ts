@@ -33,9 +33,7 @@ async function* linesOf(
   summary: LineSummary,
 ): AsyncGenerator<string> {
   for (const resource of resources) {
-    for await (const page of allLines(snapshot, resource)) {
-      yield summary.add(page.map(publicLine));
-    }
+    for await (const page of allLines(snapshot, resource)) yield summary.add(page.map(publicLine));
   }
 }
 

@@ -58,9 +58,8 @@ async function requireCapacity(dataSource: DataSource, config: Config): Promise<
       allowed === config.get(capacity)
         ? `Set it for all replicas, in the file .env beside the compose file (${capacity.name}=...), to at least the value of the running replicas.`
         : `That is the value of cli set: run ${CLI} set ${capacity.name}=..., or ${CLI} set --unset ${capacity.name}.`;
-    return [
-      `${capacity.name} is ${allowed}, and ${stored} ${name.pluralText} are stored: every POST would be rejected with 507. ${remedy}`,
-    ];
+    const problem = `${capacity.name} is ${allowed}, and ${stored} ${name.pluralText} are stored`;
+    return [`${problem}: every POST would be rejected with 507. ${remedy}`];
   });
   if (problems.length > 0) throw new Failure([...problems, 'Nothing was changed.'].join(' '));
 }

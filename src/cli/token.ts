@@ -22,11 +22,8 @@ export async function printToken({ sub, scope, expires }: TokenOptions): Promise
     throw new ConfigError([`${cause}: tokens are signed by their issuer`]);
   }
   const { scopeClaim, maxLifetime } = config.jwt;
-  if (expires > maxLifetime) {
-    throw new UsageError(
-      `--expires must be at most ${maxLifetime}s (JWT_MAX_LIFETIME), or the service rejects the token`,
-    );
-  }
+  const most = `at most ${maxLifetime}s (JWT_MAX_LIFETIME)`;
+  if (expires > maxLifetime) throw new UsageError(`--expires must be ${most}, or the service rejects the token`);
   // A path such as `realm.scope` names a nested claim.
   const claims = scopeClaim[0]!.reduceRight<unknown>((inner, name) => ({ [name]: inner }), scope) as object;
   const jwt = new JwtService(signingOptions(config));

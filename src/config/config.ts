@@ -67,12 +67,9 @@ export class Config extends (Object as unknown as new () => PlatformValues) {
   get<T>(setting: Setting<T> & { readonly default: string }): T;
   get<T>(setting: Setting<T>): T | undefined;
   get(setting: Setting): unknown {
-    if (!this.values.has(setting.name)) {
-      throw new Error(
-        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig passes SETTINGS from there`,
-      );
-    }
-    return this.values.get(setting.name);
+    if (this.values.has(setting.name)) return this.values.get(setting.name);
+    const reason = 'it was not read; a test that calls loadConfig passes SETTINGS from there';
+    throw new Error(`List ${setting.name} in src/features.ts: ${reason}`);
   }
 }
 
@@ -118,9 +115,8 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   try {
     file = parseEnv(readText('.env'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
-    }
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new ConfigError([`.env cannot be read: ${message}`]);
   }
   return loadConfig({ ...file, ...process.env }, ofFeatures);
 }

@@ -16,22 +16,14 @@ const PLACEHOLDER =
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
-  if (bytes.length < SHORTEST) {
-    throw new Error(
-      `must have at least ${SHORTEST} bytes for HS256 (RFC 7518 section 3.2); it has ${bytes.length}; ${RIGHT}`,
-    );
-  }
-  if (isKeyFile(value)) {
-    throw new Error(
-      `is the text of a key or certificate, which others may have; set a public key in JWT_PUBLIC_KEY, or ${RIGHT}`,
-    );
-  }
+  const rule = `must have at least ${SHORTEST} bytes for HS256 (RFC 7518 section 3.2)`;
+  if (bytes.length < SHORTEST) throw new Error(`${rule}; it has ${bytes.length}; ${RIGHT}`);
+  const known = 'is the text of a key or certificate, which others may have';
+  if (isKeyFile(value)) throw new Error(`${known}; set a public key in JWT_PUBLIC_KEY, or ${RIGHT}`);
   if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
   const unit = repeatedUnit(bytes);
-  if (unit < SHORTEST)
-    throw new Error(
-      `repeats its first ${unit === 1 ? 'byte' : `${unit} bytes`}, and is no more secret than that; ${RIGHT}`,
-    );
+  const part = unit === 1 ? 'byte' : `${unit} bytes`;
+  if (unit < SHORTEST) throw new Error(`repeats its first ${part}, and is no more secret than that; ${RIGHT}`);
   return value;
 }
 

@@ -43,9 +43,7 @@ export function* brokenRules(
     yield `${needed.name} must be set with ${source!.name}. Example: ${needed.name}=${needed.example}`;
   }
   const problem = isDiscovered ? problemOf(() => providerUrl(jwt.issuer!)) : undefined;
-  if (problem !== undefined) {
-    yield `JWT_ISSUER ${problem}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`;
-  }
+  if (problem !== undefined) yield `JWT_ISSUER ${problem}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`;
 
   if (environment === 'production' && ![...KEYS, issuer, issuers].some(isSet)) {
     yield (

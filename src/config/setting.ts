@@ -97,6 +97,4 @@ export function valuesIn<Tree extends SettingsTree>(tree: Tree, values: Readonly
   return Object.fromEntries(entries) as ValuesOf<Tree>;
 }
 
-function isSetting(node: Setting | SettingsTree): node is Setting {
-  return typeof node.parse === 'function';
-}
+const isSetting = (node: Setting | SettingsTree): node is Setting => typeof node.parse === 'function';

@@ -41,9 +41,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
 }
 
 /** A label padded to the width of the other lines, such as `Gift cards: `. */
-function labelOf(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
-}
+const labelOf = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 
 function nameOf(url: DatabaseUrl): string {
   if (url.engine === 'sqlite') return url.path;

@@ -27,9 +27,7 @@ export async function checkCopy(
   if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
   interrupt.throwIfAborted();
   dropRecreatedParts(copy);
-  if (!skipRecordCheck) {
-    await requireValidRecords(file, atPath(config, copy), interrupt);
-  }
+  if (!skipRecordCheck) await requireValidRecords(file, atPath(config, copy), interrupt);
   return { counts, pending };
 }
 
@@ -62,8 +60,7 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
 async function requireValid(record: PublicRecord<AnyResourceEntity>, read: ReadRecord): Promise<void> {
   await read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
     if (!(error instanceof BrokenLineError)) throw error;
-    throw new Failure(
-      `its record ${record.id} could not be stored by a request: ${error.message}; change it, or use --skip-record-check`,
-    );
+    const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
+    throw new Failure(`${problem}; change it, or use --skip-record-check`);
   });
 }

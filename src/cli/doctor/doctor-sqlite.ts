@@ -57,10 +57,8 @@ async function folderWritable(path: string): Promise<string> {
 function freeSpace(path: string): string {
   const { bavail, bsize } = statfsSync(folderOf(path));
   const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB`;
-  if (bavail * bsize < LEAST_FREE) {
-    throw new Error(`${free} are free on the volume of ${folderOf(path)}: free at least 64 MiB`);
-  }
-  return free;
+  if (bavail * bsize >= LEAST_FREE) return free;
+  throw new Error(`${free} are free on the volume of ${folderOf(path)}: free at least 64 MiB`);
 }
 
 async function walMode(path: string): Promise<string> {

@@ -91,13 +91,11 @@ async function migrations(dataSource: DataSource, config: Config): Promise<strin
     if (problems.length > 0) throw new Error(problems.join('; '));
     return 'all have run';
   }
-  if (!config.database.migrateOnStart) {
-    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
-  }
-  if (await mayCreateTables(dataSource)) return `the next start runs ${pending.join(', ')}`;
-  throw new Error(
-    `${pending.join(', ')} are to run, and the user may not create tables: make the user the owner of the database`,
-  );
+  const names = pending.join(', ');
+  const { migrateOnStart } = config.database;
+  if (!migrateOnStart) throw new Error(`${names} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
+  if (await mayCreateTables(dataSource)) return `the next start runs ${names}`;
+  throw new Error(`${names} are to run, and the user may not create tables: make the user the owner of the database`);
 }
 
 async function mayCreateTables(dataSource: DataSource): Promise<boolean> {
@@ -155,9 +153,8 @@ async function auditTrail(dataSource: DataSource): Promise<string> {
   if (lost.length > 0) throw new Error(`audit_chains has no row for ${lost.join(', ')}: restore a backup`);
   const guards = await missingGuards(sql, dataSource);
   if (guards.length === 0) return 'is protected';
-  throw new Error(
-    `its triggers ${guards.join(', ')} are missing or disabled: make them as the migration CreateAudit does`,
-  );
+  const remedy = 'make them as the migration CreateAudit does';
+  throw new Error(`its triggers ${guards.join(', ')} are missing or disabled: ${remedy}`);
 }
 
 /** Makes missing triggers, and corrects wrong counts and sequences of ids, each with a line. The service may run. */
@@ -198,12 +195,11 @@ async function liveSettings(dataSource: DataSource, config: Config): Promise<str
 
 async function unfinishedImports(dataSource: DataSource): Promise<string> {
   const unfinished: string[] = [];
-  for (const resource of RESOURCES) {
-    const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
+  for (const { name } of RESOURCES) {
+    const found = await findUnfinishedImport(committed(dataSource), name.plural);
     if (found === undefined) continue;
-    unfinished.push(
-      `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${resource.name.plural} --resume`,
-    );
+    const progress = `one that began at ${found.started} has stored ${found.lines} lines`;
+    unfinished.push(`${progress}: go on with cli import ${name.plural} --resume`);
   }
   return unfinished.length === 0 ? 'none is unfinished' : unfinished.join('; ');
 }

@@ -76,15 +76,14 @@ function certificate({ tls: { certFile, keyFile } }: Config): string {
 /** Checks that the clock is not behind the times of existing files: tokens expire by the clock. */
 function clock({ database: { url } }: Config): string {
   const now = Date.now();
+  const time = new Date(now).toISOString();
   const program = process.argv[1]!;
   const files = url.engine === 'sqlite' ? [program, url.path, `${url.path}-wal`] : [program];
   for (const file of files) {
     const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (written > now + TOLERANCE) {
-      throw new Error(
-        `it is ${new Date(now).toISOString()}, but ${file} was written ${new Date(written).toISOString()}: set the clock (NTP)`,
-      );
-    }
+    if (written <= now + TOLERANCE) continue;
+    const later = new Date(written).toISOString();
+    throw new Error(`it is ${time}, but ${file} was written ${later}: set the clock (NTP)`);
   }
-  return new Date(now).toISOString();
+  return time;
 }

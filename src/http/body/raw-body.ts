@@ -156,22 +156,17 @@ export function wrongMediaType(method: string, types?: readonly string[]): ApiEr
 }
 
 export function wrongCoding(): ApiError {
-  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must come without a Content-Encoding', {
-    headers: { 'accept-encoding': 'identity' },
-  });
+  const headers = { 'accept-encoding': 'identity' };
+  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must come without a Content-Encoding', { headers });
 }
 
-export function emptyBody(): ApiError {
-  return malformed('The body is empty; send a JSON object');
-}
+export const emptyBody = (): ApiError => malformed('The body is empty; send a JSON object');
 
 export function tooLarge(limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than the ${lengthOf(limit)} that are accepted`);
 }
 
-function malformed(message: string): ApiError {
-  return new ApiError(400, 'MALFORMED_JSON', message);
-}
+const malformed = (message: string): ApiError => new ApiError(400, 'MALFORMED_JSON', message);
 
 /** Makes Fastify pass every body on as an unread `RawBody`. A Content-Length above the limit of the route is 413. */
 export function readRawBodies(app: FastifyInstance): void {

@@ -84,9 +84,7 @@ async function fieldsOf({ accepted }: RawBody, fields: ReadonlyMap<string, unkno
   return {};
 }
 
-function invalid(name: string, message: string): ApiError {
-  return invalidRequest([propertyDetail([name], message)]);
-}
+const invalid = (name: string, message: string): ApiError => invalidRequest([propertyDetail([name], message)]);
 
 function malformed(reason: string): ApiError {
   return new ApiError(400, 'MALFORMED_FORM', `The body is not a valid form: ${reason}`);

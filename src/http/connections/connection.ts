@@ -252,9 +252,7 @@ export class Connection implements ResponseConnection {
   /** Rejects an incomplete body. Node does this, too, except for a request with `Upgrade`. */
   private handleEnd(): void {
     const last = this.waiting.at(-1) ?? this.current;
-    if (last?.req.complete === false) {
-      this.reject(new ApiError(400, 'BAD_REQUEST', 'The request did not arrive whole'));
-    }
+    if (last?.req.complete === false) this.reject(new ApiError(400, 'BAD_REQUEST', 'The request did not arrive whole'));
   }
 
   /** Ends the waiting requests before Node does, which would make an error with a stack for each of them. */

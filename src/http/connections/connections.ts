@@ -254,9 +254,7 @@ export class Connections implements ConnectionOwner {
 
 const byServer = new WeakMap<http.Server, Connections>();
 
-export function connectionsOf(server: http.Server): Connections {
-  return byServer.get(server)!;
-}
+export const connectionsOf = (server: http.Server): Connections => byServer.get(server)!;
 
 const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 

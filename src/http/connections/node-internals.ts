@@ -99,9 +99,7 @@ export function sentBytes(socket: Socket): { readonly sent: number; readonly uns
   return { sent: bytesWritten - writeQueueSize, unsent: Math.max(writeQueueSize, socket.writableLength) };
 }
 
-export function currentPacket(socket: Socket): Buffer | undefined {
-  return internalsOf(socket).parser?.getCurrentBuffer();
-}
+export const currentPacket = (socket: Socket): Buffer | undefined => internalsOf(socket).parser?.getCurrentBuffer();
 
 /** Tells whether the header section of a response that has been sent closes the connection. */
 export function announcesClose(response: ServerResponse): boolean {

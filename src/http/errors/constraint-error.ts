@@ -47,9 +47,8 @@ export function notUnique(properties: readonly string[], sent: readonly string[]
 export function rejection(kind: keyof typeof REJECTIONS, property?: string): ApiError {
   const [status, code, message, messageOfProperty] = REJECTIONS[kind];
   if (property === undefined || messageOfProperty === undefined) return new ApiError(status, code, message);
-  return new ApiError(status, code, message, {
-    details: [{ pointer: `/${property}`, message: messageOfProperty }],
-  });
+  const details = [{ pointer: `/${property}`, message: messageOfProperty }];
+  return new ApiError(status, code, message, { details });
 }
 
 /** Tells whether the rejected value is a path parameter: then no record can have it as its key. */

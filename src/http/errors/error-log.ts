@@ -92,6 +92,4 @@ export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
   });
 }
 
-function described(error: Error, origin: string): string {
-  return `${reasonOf(error)} (first met by ${origin})`;
-}
+const described = (error: Error, origin: string): string => `${reasonOf(error)} (first met by ${origin})`;

@@ -5,9 +5,7 @@ import { getMetadataStorage, ValidateBy, ValidateIf, type ValidationOptions, Val
 const isPresent = (_object: unknown, value: unknown): boolean => value !== undefined;
 
 /** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
-export function IsOptionalNotNull(): PropertyDecorator {
-  return ValidateIf(isPresent);
-}
+export const IsOptionalNotNull = (): PropertyDecorator => ValidateIf(isPresent);
 
 /**
  * The `pattern` of JSON Schema (ECMA-262) for strings without NUL and lone surrogates. It is correct with and without
@@ -126,6 +124,4 @@ function transformedType(dto: Type, name: string): unknown {
   return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
 }
 
-function isDto(type: unknown): type is Type {
-  return typeof type === 'function' && validatorsOf(type as Type).length > 0;
-}
+const isDto = (type: unknown): type is Type => typeof type === 'function' && validatorsOf(type as Type).length > 0;

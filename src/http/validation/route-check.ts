@@ -11,9 +11,8 @@ import { CONTENT, isDtoType } from './validation.pipe.js';
 /** An error of the start: handlers have arguments that cannot be validated. The message names them and a correction. */
 export class RouteError extends Error {
   constructor(errors: readonly string[]) {
-    super(
-      `These handlers have arguments that cannot be validated:\n${errors.map((error) => `  - ${error}`).join('\n')}`,
-    );
+    const list = errors.map((error) => `  - ${error}`).join('\n');
+    super(`These handlers have arguments that cannot be validated:\n${list}`);
     this.name = 'RouteError';
   }
 }

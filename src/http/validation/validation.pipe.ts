@@ -37,9 +37,7 @@ export class RequestValidationPipe implements PipeTransform {
     if (schema !== undefined) {
       return validBySchema(schema, value, data === undefined ? parameterDetail : below(parameterDetail, data));
     }
-    if (data === undefined && isValidated(metatype)) {
-      return toDto(metatype, { ...(value as object) }, parameterDetail);
-    }
+    if (data === undefined && isValidated(metatype)) return toDto(metatype, { ...(value as object) }, parameterDetail);
     return value;
   }
 
@@ -91,9 +89,7 @@ async function validBySchema(schema: Schema, value: unknown, detail: Detail): Pr
 }
 
 /** Tells whether a class has validation decorators. `RouteCheck` requires a pipe for arguments of other classes. */
-function isValidated(type: unknown): type is Type {
-  return isDtoType(type) && propertiesOf(type).declared.size > 0;
-}
+const isValidated = (type: unknown): type is Type => isDtoType(type) && propertiesOf(type).declared.size > 0;
 
 /**
  * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array`.
