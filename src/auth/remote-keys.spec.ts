@@ -135,4 +135,19 @@ describe('the keys of a provider', () => {
     await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
   });
+
+  it('are awaited by no more requests than allowed; later ones are 503, and known keys keep working', async () => {
+    listener = json(KEYS);
+    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {}, 2);
+    const unknown = (): Promise<CryptoKey[]> => taken(keys.candidates({ ...ES256, kid: 'unknown' }));
+    expect(await taken(keys.candidates(ES256))).toHaveLength(1);
+    const waiting = [unknown(), unknown()];
+    await expect(unknown()).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining('Too many requests'),
+    });
+    expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
+    expect(await Promise.all(waiting)).toEqual([[], []]);
+    expect(await unknown()).toEqual([]);
+  }, 30_000);
 });

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { createLocalJWKSet, type CryptoKey, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
 import { problemOf } from '../config/setting.js';
 import { providerUrl } from '../config/token-issuer.js';
-import { ApiError } from '../http/errors/api-error.js';
+import { ApiError, overloaded } from '../http/errors/api-error.js';
 import { reasonOf } from '../logging/reason.js';
 import type { TokenKeys } from './token-key.js';
 
@@ -32,13 +32,18 @@ export class RemoteKeys implements TokenKeys {
   private loading?: Promise<void>;
   private startedAt = -Infinity;
   private failure?: Error;
+  private waiting = 0;
   private timer?: NodeJS.Timeout;
 
-  /** @param jwksUri address of the key set; absent: it is in the discovery document of the issuer */
+  /**
+   * @param jwksUri address of the key set; absent: it is in the discovery document of the issuer
+   * @param mostWaiting requests that may wait for a load: each keeps a connection, and has no valid token yet
+   */
   constructor(
     private readonly issuer: string,
     private readonly jwksUri: URL | undefined,
     private readonly onChange: () => void,
+    private readonly mostWaiting = Infinity,
   ) {}
 
   /** Loads the keys now and at intervals, until `stop`; after a failure at the shortest one. */
@@ -59,7 +64,7 @@ export class RemoteKeys implements TokenKeys {
    * Yields the known keys that may have signed a token, then newly published ones. A token with an unknown key id waits
    * for one more load. A token that no known key has signed waits only if the last load is over 5 s old: its key may
    * have replaced another key with the same id.
-   * @throws {ApiError} 503 if the keys cannot be loaded
+   * @throws {ApiError} 503 if the keys cannot be loaded, or if too many requests wait for them
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
     if (!ALGORITHMS.test(header.alg)) return;
@@ -86,11 +91,19 @@ export class RemoteKeys implements TokenKeys {
 
   /** Loads the keys once for all waiting callers. A load that began before the call may lack new keys. */
   private async reload(): Promise<void> {
+    if (this.waiting >= this.mostWaiting) {
+      throw overloaded('Too many requests wait for the keys of the token issuer; try again');
+    }
     const calledAt = performance.now();
-    do {
-      this.loading ??= this.load().finally(() => (this.loading = undefined));
-      await this.loading;
-    } while (this.startedAt < calledAt);
+    this.waiting += 1;
+    try {
+      do {
+        this.loading ??= this.load().finally(() => (this.loading = undefined));
+        await this.loading;
+      } while (this.startedAt < calledAt);
+    } finally {
+      this.waiting -= 1;
+    }
   }
 
   private async load(): Promise<void> {

@@ -203,18 +203,23 @@ const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
 /** All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`. */
 function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
   const { issuer, audience, scopeClaim, issuers = [] } = config.jwt;
-  const keys = keysOfSingleIssuer(config, onChange);
+  const remoteKeys = (name: string, uri?: URL): RemoteKeys =>
+    new RemoteKeys(name, uri, onChange, config.http.connections / 4);
+  const keys = keysOfSingleIssuer(config, remoteKeys);
   return [
-    ...issuers.map((one) => ({ ...one, keys: new RemoteKeys(one.issuer, one.jwksUri, onChange) })),
+    ...issuers.map((one) => ({ ...one, keys: remoteKeys(one.issuer, one.jwksUri) })),
     ...(keys === undefined ? [] : [{ issuer, audience, scopeClaim, keys }]),
   ];
 }
 
-function keysOfSingleIssuer(config: Config, onChange: () => void): TokenKeys | undefined {
+function keysOfSingleIssuer(
+  config: Config,
+  remoteKeys: (issuer: string, jwksUri?: URL) => RemoteKeys,
+): TokenKeys | undefined {
   const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
   if (publicKeys !== undefined) return configuredKeys(publicKeys);
   const secret = tokenSecret(config);
-  if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys(issuer, jwksUri, onChange);
+  if (secret === undefined) return issuer === undefined ? undefined : remoteKeys(issuer, jwksUri);
   const secrets = [secret, previousSecret].filter((text) => text !== undefined);
   return configuredKeys(secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })));
 }
