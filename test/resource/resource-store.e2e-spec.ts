@@ -362,6 +362,17 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     }
   });
 
+  it('lists a record with an instant that has no JSON, as another program may store it, and the records after it', async () => {
+    for (const amount of [1, 2, 3]) await samples.create(sample({ amount }));
+    await dataSource.query(`UPDATE samples SET "order" = 'infinity' WHERE id = 2`);
+    const order = sample().order.toISOString();
+    const expected = [1, 2, 3].map((id) => [id, id === 2 ? null : order]);
+    expect((await listed()).map((record) => [record.id, record.order])).toEqual(expected);
+    using snapshot = await samples.openSnapshot();
+    const page = await snapshot.first(1, { order: 'ascending', after: { value: 1, id: 1 } });
+    expect(page?.last.id).toBe(2);
+  });
+
   it('keeps digits of unchanged columns that it does not read, because another version or program stores more', async () => {
     const { record } = await samples.create(sample());
     await dataSource.query(`UPDATE samples SET "order" = '2026-03-29 01:30:00.123456'`);

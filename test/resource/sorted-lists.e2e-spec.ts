@@ -119,6 +119,21 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     return found;
   }
 
+  it('GET with sort and limit has all records, also those with `infinity`, which other programs store', async () => {
+    await create([sample(), sample(), sample(), sample()]);
+    const [first, second, third, fourth] = ids(await all());
+    const set = (values: string) => service.app.get(DataSource).query(`UPDATE samples SET ${values}`);
+    await set(`"startsAt" = 'infinity', day = '-infinity' WHERE id IN ('${second}', '${third}')`);
+    for (const [sort, expected] of [
+      ['startsAt', [first, fourth, second, third]],
+      ['-startsAt', [third, second, fourth, first]],
+      ['day', [second, third, first, fourth]],
+    ] as const) {
+      expect(ids(await pages(`sort=${sort}&limit=1`))).toEqual(expected);
+    }
+    await clear();
+  });
+
   describe('of a few samples', () => {
     let stored: Listed[];
 

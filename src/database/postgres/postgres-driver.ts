@@ -51,7 +51,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     decimal: (expression) => `CAST(${expression} AS text)`,
     day: (expression) => `to_char(${expression}, 'YYYY-MM-DD')`,
     isoDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-    exactDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`,
+    // The cast has a text for `infinity`, too; `to_char` has none.
+    exactDate: (expression) => `CAST(${expression} AT TIME ZONE 'UTC' AS text)`,
     dateOfExact: (expression) => `CAST(${expression} AS timestamp) AT TIME ZONE 'UTC'`,
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     // Unlike FOR UPDATE, it does not stop inserts of rows that refer to the record; they would deadlock with an update.

@@ -38,12 +38,16 @@ const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   number: Number.isFinite,
   // SQLite stores a number.
   decimal: (value) => (typeof value === 'string' ? PARSERS.decimal(value) !== undefined : Number.isFinite(value)),
-  date: (value) => typeof value === 'string' && PARSERS.date(value) !== undefined,
+  date: (value) => isInfinite(value) || (typeof value === 'string' && PARSERS.date(value) !== undefined),
   'date-time': isStoredMoment,
 };
 
+/** The first and last day or instant of PostgreSQL, which only other programs store. */
+const isInfinite = (value: unknown): boolean => value === 'infinity' || value === '-infinity';
+
 /** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. */
 function isStoredMoment(value: unknown): boolean {
+  if (isInfinite(value)) return true;
   if (typeof value !== 'string' || !/^.{10} .{8}(?:\.[0-9]{1,6})?$/.test(value)) return false;
   return PARSERS['date-time'](`${value.slice(0, 19).replace(' ', 'T')}Z`) !== undefined;
 }

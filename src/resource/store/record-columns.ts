@@ -60,7 +60,9 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, metadata: 
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
   const json = columnJson(dialect, name, kind, scale);
-  const exact = kind === 'date-time' ? dialect.exactDate(name) : kind === 'decimal' ? name : undefined;
+  const exact: Partial<Record<ColumnKind, string>> = {
+    ...{ 'date-time': dialect.exactDate(name), date: `CAST(${name} AS text)`, decimal: name },
+  };
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {
@@ -77,7 +79,7 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, metadata: 
      * SQL expression for the value in a cursor, and the parameter that converts it back. It is exact: on SQLite,
      * arithmetic makes decimals with more digits than their scale.
      */
-    cursorValue: exact ?? (json.isQuoted ? json.expression : name),
+    cursorValue: exact[kind] ?? (json.isQuoted ? json.expression : name),
     cursorPlaceholder: kind === 'date-time' ? dialect.dateOfExact('?') : placeholder,
   };
 }
@@ -161,10 +163,15 @@ function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0)
 /**
  * The SQL expression of a record as a JSON object after a comma. A column that is required here may be NULL for the
  * previous or the next version of the service. Only these records need the slower expression, a CASE for each column.
+ * @param unreadable JSON of a value without JSON, such as the date `infinity`; by default the record is NULL then
  */
-export function recordJson(columns: readonly RecordColumn[]): string {
+export function recordJson(columns: readonly RecordColumn[], unreadable?: 'null'): string {
   const json = elementJson(columns.map((column) => [column.property, column.json]));
-  const withNulls = columns.map(({ property, name, json }) => [property, nullableJson(name, json)] as const);
+  const withNulls = columns.map(({ property, name, json }) => {
+    const { expression } = nullableJson(name, json);
+    const total = unreadable === undefined ? expression : `coalesce(${expression}, '${unreadable}')`;
+    return [property, { expression: total, isQuoted: false }] as const;
+  });
   return `coalesce(${json}, ${elementJson(withNulls)})`;
 }
 

@@ -25,7 +25,8 @@ export class ResourceTable {
   readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-  readonly recordJson = recordJson(this.columns);
+  /** The JSON of each record, also of one with a value that has no JSON: a list must not leave it out. */
+  readonly recordJson = recordJson(this.columns, 'null');
   /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
