@@ -6,7 +6,7 @@ import { type EntityMetadata, QueryFailedError } from 'typeorm';
  * - `foreign key`: a referenced row does not exist, or rows refer to the row to delete
  * - `referenced`: rows refer to the row to delete
  * - `rule`: a CHECK, NOT NULL or the length of a column
- * - `value`: the type of the column cannot hold the value, such as a text for a uuid
+ * - `value`: the type or an index of the column cannot hold the value, such as a text for a uuid
  * - `capacity`: a trigger reports that a resource is full
  */
 type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value' | 'capacity';
@@ -35,7 +35,7 @@ const KINDS: readonly [RegExp, ViolationKind][] = [
   [/^(SQLITE_CONSTRAINT_FOREIGNKEY|23503)$/, 'foreign key'],
   [/^23001$/, 'referenced'],
   [/^(SQLITE_CONSTRAINT_(NOTNULL|CHECK|DATATYPE)|23502|23514|22001)$/, 'rule'],
-  [/^(22003|22007|22008|22021|22P02|22P05)$/, 'value'],
+  [/^(22003|22007|22008|22021|22P02|22P05|54000)$/, 'value'],
 ];
 
 interface DriverError extends Error {

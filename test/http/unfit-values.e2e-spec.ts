@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Body, Controller, Get, Module, Param, Patch, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
@@ -67,9 +68,9 @@ describePostgres('a value that its column cannot hold', () => {
   const { service, client } = sharedService({}, [ThingsModule]);
 
   beforeAll(async () => {
-    await service.app
-      .get(DataSource)
-      .query(`CREATE TABLE things (id uuid PRIMARY KEY, number smallint, text varchar, day date)`);
+    const dataSource = service.app.get(DataSource);
+    await dataSource.query(`CREATE TABLE things (id uuid PRIMARY KEY, number smallint, text varchar UNIQUE, day date)`);
+    await dataSource.query(`INSERT INTO things (id) VALUES ('${ID}')`);
   });
 
   it.each<[what: string, method: string, path: string, body: object | undefined, status: 400 | 404]>([
@@ -79,13 +80,14 @@ describePostgres('a value that its column cannot hold', () => {
     ['a number of the query beyond the type', 'GET', '/things?number=70000', undefined, 400],
     ['a number of the body beyond the type', 'PATCH', `/things/${ID}`, { number: 70_000 }, 400],
     ['NUL in a text', 'PATCH', `/things/${ID}`, { text: 'a\0b' }, 400],
+    ['a text that its index cannot hold', 'PATCH', `/things/${ID}`, { text: randomBytes(2500).toString('hex') }, 400],
     ['a day that is none', 'PATCH', `/things/${ID}`, { day: '2026-02-31' }, 400],
   ])('is %s: %s %s', async (_what, method, path, body, status) => {
     const log = captureLog();
     const response = await client.request(method, path, { body });
     expectError(response, status, status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST');
-    expect(response.text).not.toMatch(/smallint|uuid|syntax|UPDATE|SELECT|\$1/);
-    const line = /^The database rejects a statement: a value that its column cannot hold \(22...\) \(request /;
+    expect(response.text).not.toMatch(/smallint|uuid|syntax|btree|UPDATE|SELECT|\$1/);
+    const line = /^The database rejects a statement: a value that its column cannot hold \((22...|54000)\) \(request /;
     expect(log.map(({ message }) => message)).toEqual([expect.stringMatching(line)]);
   });
 });
