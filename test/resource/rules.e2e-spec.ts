@@ -233,6 +233,18 @@ describe.each([
     await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
   });
 
+  it('undoes only a rejected createMany of a transaction, if its code catches the error', async () => {
+    await stored(MOST_OPEN);
+    const samples = service.app.get('SampleResourceRepository', { strict: false });
+    const many = [recordOf({ status: 'paid' }), recordOf()];
+    const { record } = await transaction(service.app.get(DataSource), async (tx) => {
+      await expect(samples.in(tx).createMany(many)).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+      return samples.in(tx).create(recordOf({ status: 'paid' }));
+    });
+    const ids: string[] = (await list()).body.map(({ id }: { id: string }) => id);
+    expect([ids.length, ids.includes(record.id)]).toEqual([MOST_OPEN + 1, true]);
+  });
+
   onPostgres(
     'that locks a parent does not deadlock with a transaction that writes the parent, then a record',
     async () => {

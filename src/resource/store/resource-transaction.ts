@@ -96,6 +96,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const usage = await this.lock();
       if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
       const earlier = commitPreventedBy(this.transaction);
+      const undo = async (): Promise<void> => {
+        await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+        preventCommit(this.transaction, earlier);
+      };
       await this.transaction.query('SAVEPOINT many', []);
       try {
         const creations = records.map((values) => ({ values }));
@@ -103,13 +107,12 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       } catch (error) {
         if (!isRejection(error)) throw error;
         // All records were inserted and checked together. One by one, the rejected record is found.
-        await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
-        preventCommit(this.transaction, earlier);
+        await undo();
         for (const [index, record] of records.entries()) {
           await this.createOne(record).catch(async (reason: unknown) => {
             if (!isRejection(reason)) throw reason;
             // The caller may catch the error and commit.
-            await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+            await undo();
             throw describe(reason, index);
           });
         }
