@@ -66,6 +66,10 @@ class Sample extends ResourceEntity {
   cookieId!: number;
 }
 
+/** Another resource with the same properties. */
+@Entity('twins')
+class Twin extends Sample {}
+
 /** A later version of the entity, with one more property. */
 @Entity('samples')
 class LargerSample extends Sample {
@@ -152,6 +156,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await provideDatabase(folder);
     dataSource = await createDataSource(loadConfig(environmentIn(folder)), [
       Sample,
+      Twin,
       WithArray,
       WithHiddenColumn,
       WithGeneratedColumn,
@@ -250,6 +255,15 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     for await (const page of snapshot.records({ order: 'ascending' })) {
       expect(JSON.stringify(page)).toBe(JSON.stringify([expected]));
     }
+  });
+
+  it('gives two resources with the same properties different ETags, because a handler may choose one for a subject', () => {
+    const twins = new ResourceRepository(
+      new ResourceName('twin'),
+      dataSource.getRepository(Twin),
+      new UsageCounter('twins', 3),
+    );
+    expect(twins.table.layout).not.toBe(samples.table.layout);
   });
 
   it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {

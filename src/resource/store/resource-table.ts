@@ -29,8 +29,14 @@ export class ResourceTable {
   readonly recordJson = recordJson(this.columns, 'null');
   /** The digits of decimals, which on PostgreSQL are not in the SQL. */
   private readonly scales = this.columns.map(({ metadata }) => metadata.scale ?? '').join();
-  /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
-  readonly layout = createHash('sha256').update(this.recordJson).update(this.scales).digest('hex').slice(0, 8);
+  /**
+   * Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. The
+   * name is for resources with equal properties, one of which a handler may choose for a subject.
+   */
+  readonly layout = createHash('sha256')
+    .update(this.name + this.recordJson + this.scales)
+    .digest('hex')
+    .slice(0, 8);
   /** Parameter: the resource. A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`. */
   readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Suffix of a SELECT that locks the record for the transaction. */
