@@ -117,7 +117,7 @@ describe('cli backup --to', () => {
 
   const faulty = async (fault: ConstructorParameters<typeof FileCalls>[1], ...args: string[]) => {
     const calls = new FileCalls(folder, fault);
-    const outcome = await run(folder, ['backup', '--to', 'backups', ...args], { environment: calls.environment });
+    const outcome = await calls.run(['backup', '--to', 'backups', ...args]);
     const list = calls.list();
     calls.remove();
     return { ...outcome, list };

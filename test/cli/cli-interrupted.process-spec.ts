@@ -55,7 +55,7 @@ describe('a command that replaces a file', () => {
 
   const runWith = ({ args }: Case, fault?: FileFault): Promise<Outcome> => {
     calls = new FileCalls(folder, fault);
-    return run(folder, args, { environment: calls.environment });
+    return calls.run(args);
   };
 
   it.each(CASES)('syncs the new file before it replaces the old one, and then its name: $name', async (command) => {

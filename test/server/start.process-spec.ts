@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { run } from '../support/command.js';
+import { outcomeOf, run, startCommand } from '../support/command.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 import { connected } from '../support/raw-http.js';
 import { preloaded, withProvider } from '../support/faults/preloaded.js';
@@ -278,11 +278,7 @@ describe('the built service', () => {
   (setSourceMapsSupport === undefined ? it.skip : it)(
     'shows the places of the TypeScript sources in a stack',
     async () => {
-      const { stderr } = await run(folder, ['--help'], {
-        environment: {
-          NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(THROWS_AT_THE_FIRST_OUTPUT)}`,
-        },
-      });
+      const { stderr } = await outcomeOf(startCommand(folder, ['--help'], preloaded(THROWS_AT_THE_FIRST_OUTPUT)));
       expect(stderr).toMatch(/^Error: thrown for its stack$/m);
       expect(stderr).toMatch(/\/src\/cli\/[a-z-]+\.ts:\d+:\d+/);
     },

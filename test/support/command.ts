@@ -43,14 +43,14 @@ export interface RunOptions {
   readonly project?: string;
 }
 
-/** Runs a command to its end, in the command host or in a separate process if needed. */
+/** Runs a command to its end, in a command host or in a separate process if needed. */
 export async function run(
   folder: string,
   args: readonly string[],
   { environment, input = '', project = process.cwd() }: RunOptions = {},
 ): Promise<Outcome> {
-  if (environment?.['NODE_OPTIONS'] === undefined && isJest && !isHostBusy)
-    return runInHost(project, { args, env: environmentOf(folder, environment), folder, input });
+  const env = environmentOf(folder, environment);
+  if (isJest && !isHostBusy) return runInHost(project, { args, env, folder, input });
   const child = startCommand(folder, args, environment);
   const outcome = outcomeOf(child);
   child.stdin!.on('error', () => {});
@@ -58,7 +58,7 @@ export async function run(
   return outcome;
 }
 
-/** Processes that have loaded the command line of a project, by its folder; see `command-host.js`. */
+/** Processes that have loaded the command line of a project, by its folder and NODE_OPTIONS; see `command-host.js`. */
 const hosts = new Map<string, ChildProcess>();
 let isHostBusy = false;
 
@@ -77,7 +77,8 @@ interface HostedCommand {
 }
 
 async function runInHost(project: string, command: HostedCommand): Promise<Outcome> {
-  const host = hosts.get(project) ?? startHost(project);
+  const options = command.env['NODE_OPTIONS'] ?? '';
+  const host = hosts.get(project + options) ?? startHost(project, options);
   isHostBusy = true;
   try {
     host.send(command);
@@ -87,11 +88,12 @@ async function runInHost(project: string, command: HostedCommand): Promise<Outco
   }
 }
 
-function startHost(project: string): ChildProcess {
+function startHost(project: string, options: string): ChildProcess {
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
-  const host = fork(HOST, { cwd: project, stdio: [...stdio], serialization: 'advanced' });
-  hosts.set(project, host);
-  host.once('exit', () => hosts.delete(project));
+  const env = { ...process.env, NODE_OPTIONS: options };
+  const host = fork(HOST, { cwd: project, env, stdio: [...stdio], serialization: 'advanced' });
+  hosts.set(project + options, host);
+  host.once('exit', () => hosts.delete(project + options));
   return host;
 }
 

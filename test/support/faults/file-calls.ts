@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { Environment } from '../../../src/config/config.js';
+import { type Outcome, outcomeOf, run, startCommand } from '../command.js';
 import { preloaded, projectModule } from './preloaded.js';
 
 /** A fault in one file call of a command. */
@@ -11,7 +12,7 @@ export interface FileFault {
 }
 
 /**
- * Records the order in which a process copies, syncs and renames files. The result of a power failure depends on this
+ * Records the order in which a command copies, syncs and renames files. The result of a power failure depends on this
  * order.
  */
 export class FileCalls {
@@ -19,15 +20,21 @@ export class FileCalls {
 
   /** @param folder of the database; the record is written beside it */
   constructor(
-    folder: string,
+    private readonly folder: string,
     private readonly fault?: FileFault,
   ) {
     this.file = `${folder}-calls`;
   }
 
   get environment(): Environment {
-    const settings = JSON.stringify({ notes: this.file, fault: this.fault });
-    return preloaded(PROGRAM.replace('SETTINGS', settings));
+    return { ...preloaded(PROGRAM), FILE_CALLS: JSON.stringify({ notes: this.file, fault: this.fault }) };
+  }
+
+  /** Runs a command with the fault. A signal needs a process that may end. */
+  run(args: readonly string[]): Promise<Outcome> {
+    const { folder, environment } = this;
+    if (this.fault?.what.startsWith('SIG')) return outcomeOf(startCommand(folder, args, environment));
+    return run(folder, args, { environment });
   }
 
   /**
@@ -48,15 +55,17 @@ const PROGRAM = `
   import { syncBuiltinESMExports } from 'node:module';
   import { basename } from 'node:path';
   import { betterSqlite3 } from '${projectModule('dist/src/database/sqlite/better-sqlite3.js')}';
-  const { notes, fault } = SETTINGS;
 
   const nameOf = (path) =>
     fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()
       ? '.'
       : basename(path).replace(/before-[-\\dTZ]+/, 'before');
-  const note = (call) => fs.appendFileSync(notes, call + '\\n');
+  // Each command of a host has its own settings.
+  const settings = () => JSON.parse(process.env.FILE_CALLS);
+  const note = (call) => fs.appendFileSync(settings().notes, call + '\\n');
 
   async function meet(call, path) {
+    const { fault } = settings();
     if (fault?.at !== call) return;
     if (fault.what === 'EIO') throw Object.assign(new Error('EIO: i/o error, ' + call), { code: 'EIO' });
     if (fault.what === 'hangs') await new Promise(() => setInterval(() => {}, 1000));
