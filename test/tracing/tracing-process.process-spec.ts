@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { serviceVersion } from '../../src/config/service-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { captureLog, problemsIn } from '../support/captured-log.js';
-import { preloaded, projectModule } from '../support/faults/preloaded.js';
+import { startLoggedService } from '../support/logged-service.js';
 import { exchange } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
@@ -89,15 +90,12 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
 
   it('warns in the lines of its log beside another SDK in the process', async () => {
     await using collector = await Collector.start();
-    const other = preloaded(`
-      import api from '${projectModule('node_modules/@opentelemetry/api/build/src/index.js')}';
-      api.trace.setGlobalTracerProvider({ getTracer: () => undefined });`);
-    const environment = { ...other, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-    await using service = await ServiceProcess.start(temporaryFolder(), environment);
-    expect(await service.end('SIGTERM')).toBe(0);
-    await service.outputEnd();
-    const duplicate = { context: 'Tracing', msg: expect.stringContaining('duplicate registration') as string };
-    expect(service.lines.filter(({ level }) => level === 'warn')).toMatchObject([duplicate]);
+    trace.setGlobalTracerProvider(new ProxyTracerProvider());
+    await using service = await startLoggedService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const lines = service.output.split('\n').filter((line) => line.includes('"level":"warn"'));
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ context: 'Tracing', msg: expect.stringContaining('duplicate registration') as string }),
+    ]);
   });
 
   it('has one instance for each of its workers, and the exemplars of all', async () => {
