@@ -12,8 +12,24 @@ import { until } from '../support/until.js';
 const DROPPED = 'Log lines were dropped while the reader of the log did not take them';
 
 describe('the log in production', () => {
+  const PROGRAM = `
+    import { createRequire } from 'node:module';
+    const { cache } = createRequire('file:///');
+    process.on('SIGUSR2', () => {
+      new Logger('Test').warn('x'.repeat(400_000));
+      const loaded = ['pino', 'pino-pretty'].filter((name) => Object.keys(cache).some((file) => file.includes('/' + name + '/')));
+      new Logger('Test').log('loaded: ' + loaded);
+    });`;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    service = await ServiceProcess.start(temporaryFolder(), preloaded(PROGRAM));
+  });
+
+  afterAll(() => service.end('SIGKILL'));
+
+  // The next test ends the service.
   it('drops and counts lines while its reader stalls, and reports their number when it reads again', async () => {
-    await using service = await ServiceProcess.start(temporaryFolder());
     const long = { token: await token({ subject: 's'.repeat(1024), scope: '' }) };
     const stalls: { readonly dropped: number; readonly seenAt: number }[] = [];
     while (stalls.length < 2) {
@@ -25,7 +41,6 @@ describe('the log in production', () => {
       service.child.stdout!.resume();
       await until(() => service.output.split(DROPPED).length > stalls.length, 'a report of dropped lines');
     }
-    expect(await service.end()).toBe(0);
     const reports = service.lines.filter(({ msg }) => msg === DROPPED);
     const [first, second] = reports.map(({ since, dropped }) => ({
       since: Date.parse(since as string),
@@ -37,6 +52,28 @@ describe('the log in production', () => {
     expect(reports).toHaveLength(2);
     const requests = service.lines.filter(({ route }) => route === '/cookies');
     expect(requests.length + first!.dropped + second!.dropped).toBe(10_002);
+  });
+
+  it('is written whole to a slow reader when the service stops, also a line longer than the buffer of a pipe', async () => {
+    const before = service.lines.length;
+    service.child.stdout!.pause();
+    // More than the buffer of the pipe, and little enough to be read in a second on a loaded machine.
+    await sendRejectedRequests(service, 700);
+    service.child.kill('SIGUSR2');
+    const code = service.end();
+    // The process waits one second for the reader.
+    await sleep(100);
+    service.child.stdout!.resume();
+    expect(await code).toBe(0);
+    await service.outputEnd();
+    const lines = service.lines.slice(before);
+    expect(lines.filter(({ route }) => route === '/cookies')).toHaveLength(700);
+    expect(lines.find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(400_000) });
+    expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
+    // Production does not load pino-pretty.
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'loaded: pino' }));
+    // Nest's lines about each module and route are not logged.
+    expect(service.output).not.toMatch(/InstanceLoader|RouterExplorer|RoutesResolver|NestFactory|NestApplication/);
   });
 
   it('lets the service continue at equal cost when its reader has gone, and exit with 0 on SIGTERM', async () => {
@@ -52,36 +89,6 @@ describe('the log in production', () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  it('is written whole to a slow reader when the service stops, also a line longer than the buffer of a pipe', async () => {
-    const program = `
-      import { createRequire } from 'node:module';
-      const { cache } = createRequire('file:///');
-      process.on('SIGUSR2', () => {
-        new Logger('Test').warn('x'.repeat(400_000));
-        const loaded = ['pino', 'pino-pretty'].filter((name) => Object.keys(cache).some((file) => file.includes('/' + name + '/')));
-        new Logger('Test').log('loaded: ' + loaded);
-      });`;
-    await using service = await ServiceProcess.start(temporaryFolder(), preloaded(program));
-    service.child.stdout!.pause();
-    // More than the buffer of the pipe, and little enough to be read in a second on a loaded machine.
-    await sendRejectedRequests(service, 700);
-    service.child.kill('SIGUSR2');
-    const code = service.end();
-    // The process waits one second for the reader.
-    await sleep(100);
-    service.child.stdout!.resume();
-    expect(await code).toBe(0);
-    await service.outputEnd();
-    const { lines } = service;
-    expect(lines.filter(({ route }) => route === '/cookies')).toHaveLength(700);
-    expect(lines.find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(400_000) });
-    expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
-    // Production does not load pino-pretty.
-    expect(lines).toContainEqual(expect.objectContaining({ msg: 'loaded: pino' }));
-    // Nest's lines about each module and route are not logged.
-    expect(service.output).not.toMatch(/InstanceLoader|RouterExplorer|RoutesResolver|NestFactory|NestApplication/);
-  });
-
   (existsSync('/dev/full') ? it : it.skip)('serves on when it is written to a full disk', async () => {
     const full = openSync('/dev/full', 'w');
     const port = await freePort();
@@ -93,7 +100,7 @@ describe('the log in production', () => {
         (socket) => socket.destroy().destroyed,
         () => false,
       );
-    await until(canConnect, `a service that listens on ${port}`);
+    await until(canConnect, `a service that listens on ${port}`, 60_000);
     await sendRejectedRequests({ url }, 1000);
     expect((await Client.of({ url }).post(COOKIE)).status).toBe(201);
     expect(await service.end()).toBe(0);
