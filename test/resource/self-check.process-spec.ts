@@ -8,15 +8,17 @@ import { Snapshots } from '../../src/database/sqlite/reading/snapshots.js';
 import { DiskReserve } from '../../src/database/sqlite/writing/disk-reserve.js';
 import { Writer } from '../../src/database/sqlite/writing/writer.js';
 import { countsOf, inDatabase, lines, run } from '../support/command.js';
-import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 let folder: string;
+let DATABASE_URL: string;
 
 beforeEach(() => {
   folder = temporaryFolder();
+  DATABASE_URL = `sqlite:${join(folder, 'cookies.sqlite')}`;
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,25 +33,21 @@ describe('a counter that differs from the number of records', () => {
     const environment = { COOKIES_CAPACITY: '100000' };
     await run(folder, ['import', 'cookies'], { input: lines(25_001), environment });
     drift();
-    const service = await ServiceProcess.start(folder, environment);
-    try {
-      const client = Client.of(service);
-      expect((await client.post(COOKIE)).status).toBe(201);
-      expect(await run(folder, ['backup', 'copy'])).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(/wrong counter: it counts 25009 cookies and holds 25002.*doctor --fix/),
-      });
-      const fixed = await run(folder, ['doctor', '--fix'], { environment });
-      expect(fixed).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/^FIX {3}counter +counted again: there are 25002/m),
-      });
-      expect(countsOf(folder)).toEqual({ count: 25_002, used: 25_002 });
-      expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('25002');
-      expect((await run(folder, ['doctor', '--fix'], { environment })).stdout).not.toContain('FIX');
-    } finally {
-      await service.end();
-    }
+    await using service = await startService({ DATABASE_URL, ...environment });
+    const client = Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect(await run(folder, ['backup', 'copy'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/wrong counter: it counts 25009 cookies and holds 25002.*doctor --fix/),
+    });
+    const fixed = await run(folder, ['doctor', '--fix'], { environment });
+    expect(fixed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^FIX {3}counter +counted again: there are 25002/m),
+    });
+    expect(countsOf(folder)).toEqual({ count: 25_002, used: 25_002 });
+    expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('25002');
+    expect((await run(folder, ['doctor', '--fix'], { environment })).stdout).not.toContain('FIX');
   });
 });
 
@@ -59,17 +57,13 @@ describe('a database file that can be opened and locked, but not written', () =>
 
   it('stops the start, and doctor reports it', async () => {
     // The other process has already made the WAL and its index.
-    const other = await ServiceProcess.start(folder);
-    try {
-      expect((await Client.of(other).post(COOKIE)).status).toBe(201);
-      const service = ServiceProcess.spawn(folder, {}, { through: WITHOUT_WRITES });
-      expect(await service.exit()).toBe(1);
-      expect(service.output).toMatch(/The database file .* cannot be written \(SQLITE_IOERR/);
-      expect((await run(folder, ['doctor'])).stdout).toMatch(/^ok {4}real write +.* takes writes$/m);
-      expect((await Client.of(other).post(COOKIE)).status).toBe(201);
-    } finally {
-      await other.end();
-    }
+    await using other = await startService({ DATABASE_URL });
+    expect((await Client.of(other).post(COOKIE)).status).toBe(201);
+    const service = ServiceProcess.spawn(folder, {}, { through: WITHOUT_WRITES });
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toMatch(/The database file .* cannot be written \(SQLITE_IOERR/);
+    expect((await run(folder, ['doctor'])).stdout).toMatch(/^ok {4}real write +.* takes writes$/m);
+    expect((await Client.of(other).post(COOKIE)).status).toBe(201);
   });
 });
 
