@@ -5,3 +5,4 @@ await import('../cli/cli-backup-folder.process-spec.js');
 await import('../cli/cli-export.process-spec.js');
 await import('../cli/cli-files.process-spec.js');
 await import('../cli/cli-import.process-spec.js');
+await import('../cli/cli-postgres.process-spec.js');
