@@ -98,6 +98,27 @@ class NarrowingByStatements2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** Widens a number. Its way back runs the statements that `migration:generate` writes, the last one first. */
+class WideningByMethods2000000000001 implements MigrationInterface {
+  private downQueries: readonly { readonly query: string }[] = [];
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE "weights" ("grams" integer)');
+    const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });
+    runner.enableSqlMemory();
+    await runner.changeColumn('weights', 'grams', decimal);
+    const { upQueries, downQueries } = runner.getMemorySql();
+    runner.disableSqlMemory();
+    for (const { query } of upQueries) await runner.query(query);
+    this.downQueries = downQueries.toReversed();
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const { query } of this.downQueries) await runner.query(query);
+    await runner.query('DROP TABLE "weights"');
+  }
+}
+
 /** Takes a column its UNIQUE and not those of others, as `migration:generate` does after a change of the entity. */
 class LosingAUnique2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -285,6 +306,15 @@ describe('a migration that rebuilds a table which others refer to', () => {
     const before = await state();
     await expect(migrate(dataSource)).rejects.toThrow('The value "oak" of "name" is no integer; change such rows');
     expect(await state()).toEqual(before);
+  });
+
+  it('is not reverted while a value cannot have the earlier type of its column', async () => {
+    await openWith(CreateRelated2000000000000, WideningByMethods2000000000001);
+    await migrate(dataSource);
+    await dataSource.query('INSERT INTO weights VALUES (1), (1.25)');
+    await expect(dataSource.undoLastMigration()).rejects.toThrow('The value 1.25 of "grams" is no integer');
+    await dataSource.query('UPDATE weights SET grams = 2 WHERE grams = 1.25');
+    await dataSource.undoLastMigration();
   });
 
   it('runs where another program has left such rows before', async () => {

@@ -77,8 +77,8 @@ function changedTypes(changed: Table, table: Table) {
 }
 
 /**
- * Statements that turn values into days or instants as they are stored, and back. A statement of `up` fails for a value
- * that a changed column must not have: SQLite stores any value in any column.
+ * Statements that turn values into days or instants as they are stored, and back. The last of them fail for a value
+ * that a changed column must not have: SQLite stores any value in any column. TypeORM runs those of `down` backwards.
  */
 export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
   const conversionsTo = (side: 'before' | 'after'): Query[] =>
@@ -86,14 +86,17 @@ export function conversions(changed: Table, table: Table): { readonly up: Query[
       const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
       return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
     });
-  return { up: [...conversionsTo('after'), ...misfits(changed, table)], down: conversionsTo('before') };
+  return {
+    up: [...conversionsTo('after'), ...misfits(changed, table, 'after')],
+    down: [...misfits(changed, table, 'before'), ...conversionsTo('before')],
+  };
 }
 
 const dateSql = (type: string, column: string): string => `strftime('${FORMATS[type]}', ${column})`;
 
 /** Statements that fail, also in a generated migration, with a message as a JSON path: SQL has no other way to fail. */
-function misfits(changed: Table, table: Table): Query[] {
-  return changedTypes(changed, table).flatMap(({ column, after: { type, scale, precision, length } }) => {
+function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[] {
+  return changedTypes(changed, table).flatMap(({ column, [side]: { type, scale, precision, length } }) => {
     const conditions = [
       FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
       STORED[type] !== undefined && `typeof(${column}) IN ${STORED[type]}`,
