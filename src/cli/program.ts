@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { CLI } from '../config/program-names.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
+import { UsageError } from './command-errors.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { seconds } from './commands/duration.js';
 import { addExportCommand, OUTPUT } from './commands/export-command.js';
@@ -34,10 +35,19 @@ export function program(interrupt: () => AbortSignal): Command {
   addTokenCommands(cli);
   addSetCommand(cli);
   addAuditCommand(cli, interrupt);
+  cli.hook('preAction', (_cli, command) => rejectEmptyArguments(command));
   for (const command of [cli, ...cli.commands]) {
     command.version(serviceVersion(), '-V, --version', 'print the version of the service');
   }
   return cli;
+}
+
+/** A shell passes a quoted variable that is not set as an empty argument. */
+function rejectEmptyArguments(command: Command): void {
+  const option = command.options.find((each) => [command.getOptionValue(each.attributeName())].flat().includes(''));
+  const argument = command.registeredArguments[command.args.indexOf('')];
+  const name = option?.long ?? argument?.name();
+  if (name !== undefined) throw new UsageError(`${name} is empty: give it a value`);
 }
 
 const CAPACITIES = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');

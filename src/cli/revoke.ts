@@ -12,9 +12,8 @@ export interface RevokeOptions {
 
 export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise<void> {
   const value = jti ?? sub;
-  // An empty issuer would mean all issuers.
-  if (!value || (jti !== undefined && sub !== undefined) || issuer === '') {
-    throw new UsageError('give either --jti or --sub; no option may be empty');
+  if (value === undefined || (jti !== undefined && sub !== undefined)) {
+    throw new UsageError('give either --jti or --sub');
   }
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);

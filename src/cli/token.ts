@@ -13,7 +13,7 @@ export interface TokenOptions {
 }
 
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
-  if (sub === '' || sub.length > LONGEST_NAME) {
+  if (sub.length > LONGEST_NAME) {
     throw new UsageError(`--sub must have 1 to ${LONGEST_NAME} characters, or the service rejects the token`);
   }
   const config = loadConfigFromProcess(SETTINGS);

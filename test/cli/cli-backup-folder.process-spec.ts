@@ -197,7 +197,10 @@ describe('cli backup --to', () => {
     [['backup'], 'Name the file to write, or a folder with --to'],
     [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
     [['backup', '--to', 'backups', '--every', '25d'], "argument '25d' is invalid. It must be at most 24d."],
-    [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
+    [
+      ['backup', '--to', 'backups', '--every', '90'],
+      "argument '90' is invalid. It must be a number above 0 with s, m, h or d",
+    ],
     [
       ['backup', '--to', 'backups', '--keep', '24x'],
       "argument '24x' is invalid. It must be one or more numbers of hours, days",

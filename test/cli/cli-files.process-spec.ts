@@ -120,6 +120,7 @@ describe('the target of export and backup', () => {
   it.each(COMMANDS)('is rejected in a folder that is missing or no folder: %s', async (_name, args) => {
     const missing = await run(folder, [...args, 'nowhere/file']);
     expect(missing).toMatchObject(endedWith(1, 'the folder nowhere does not exist'));
+    expect(await run(folder, [...args, 'nowhere/'])).toMatchObject(endedWith(2, 'nowhere/ is a folder; name a file'));
     const wrong = await run(folder, [...args, '/proc/self/file']);
     expect(wrong).toMatchObject(endedWith(1, /the folder \/proc\/\d+ cannot be written: /));
   });

@@ -104,6 +104,11 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
   });
 
+  it('reports a line that is too long before its end: /dev/zero has none', async () => {
+    const outcome = await run(folder, ['import', 'cookies', '/dev/zero']);
+    expect(outcome).toMatchObject(endedWith(1, 'Line 1 is wrong: it is longer than'));
+  });
+
   it('waits for the writer of a FIFO, until SIGTERM', async () => {
     execFileSync('mkfifo', [join(folder, 'fifo')]);
     const child = startCommand(folder, ['import', 'cookies', 'fifo']);

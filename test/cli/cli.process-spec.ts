@@ -44,7 +44,11 @@ describe('the command line', () => {
     ],
     [['import', 'jars'], `Allowed choices are ${THERE_ARE}.`],
     [['token'], "required option '--sub <who>' not specified"],
-    [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
+    [['token', '--sub', 'a', '--expires', '0s'], 'It must be a number above 0 with s, m, h or d, such as 1h.'],
+    [['export', 'cookies', '--limit', '0'], 'from 1 on.\nSee: npm run --silent cli -- export cookies --help'],
+    [['import', 'cookies', ''], 'file is empty: give it a value'],
+    [['revoke', '--sub', 'a', '--issuer', ''], '--issuer is empty: give it a value'],
+    [['set', '--unset', ''], '--unset is empty: give it a value'],
   ])('%j exits with 2 and a reason', async (args, message) => {
     expect(await run(folder, args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
   });
@@ -100,13 +104,10 @@ describe('the command line', () => {
     expect(printed).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it.each(['', 'a'.repeat(1025)])(
-    'prints no token for a subject that the service would reject: "%.5s"',
-    async (sub) => {
-      const stderr = expect.stringContaining('--sub must have 1 to 1024 characters');
-      expect(await run(folder, ['token', '--sub', sub])).toEqual({ code: 2, stdout: '', stderr });
-    },
-  );
+  it('prints no token for a subject that the service would reject', async () => {
+    const stderr = expect.stringContaining('--sub must have 1 to 1024 characters');
+    expect(await run(folder, ['token', '--sub', 'a'.repeat(1025)])).toEqual({ code: 2, stdout: '', stderr });
+  });
 
   describe('doctor', () => {
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));

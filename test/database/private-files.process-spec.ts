@@ -106,15 +106,24 @@ describe('the files of the command line', () => {
 });
 
 describe('backup by a user who may only read the database', () => {
-  const backup = () =>
+  const backup = (settings = {}) =>
     spawnSync(process.execPath, [join(ROOT, 'dist/src/cli/main.js'), 'backup', 'out/copy.sqlite'], {
       ...ORDINARY_USER,
       cwd: folder,
-      env: { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) },
+      env: { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...settings }) },
       encoding: 'utf8',
     });
+  const asOrdinaryUser = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
 
-  (ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip)(
+  asOrdinaryUser('reports the folder that the user may not enter, not a missing database', () => {
+    chmodSync(folder, 0o755);
+    mkdirSync(join(folder, 'closed'), { mode: 0o700 });
+    writeFileSync(join(folder, 'closed', 'cookies.sqlite'), '');
+    const { status, stderr } = backup({ DATABASE_URL: `sqlite:${join(folder, 'closed', 'cookies.sqlite')}` });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('permission denied') as string });
+  });
+
+  asOrdinaryUser(
     'fails while no service runs, and works beside the service: the next start finds no files of that user',
     async () => {
       await (await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` })).stop();
@@ -123,7 +132,7 @@ describe('backup by a user who may only read the database', () => {
       mkdirSync(join(folder, 'out'), { mode: 0o777 });
       expect(backup()).toMatchObject({
         status: 1,
-        stderr: expect.stringContaining('this user may only read') as string,
+        stderr: expect.stringContaining('this user may not write') as string,
       });
       expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
       await using _service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });

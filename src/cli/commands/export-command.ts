@@ -37,6 +37,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: () => Abor
     .command(name.plural)
     .description(`write ${name.pluralText}`)
     .option(...OUTPUT)
+    .showHelpAfterError(`See: ${CLI} export ${name.plural} --help`)
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);

@@ -157,19 +157,24 @@ const NEWLINE = 0x0a;
 /** Splits a stream of bytes into lines. The last line needs no line end. */
 async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0);
+  let isReported = false;
+  // A line beyond the limit of a request body is not kept in memory, and is reported before its end: it may have none.
   const line = (bytes: Buffer): Line => (bytes.length > BODY_LIMIT ? undefined : bytes);
   for await (const chunk of input) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const bytes = chunk.subarray(start, end);
-      yield line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes);
+      if (!isReported) yield line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes);
+      isReported = false;
       rest = rest.subarray(0, 0);
       start = end + 1;
     }
-    // More of a line that is too long is not kept in memory.
     if (rest.length <= BODY_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
+    if (rest.length <= BODY_LIMIT || isReported) continue;
+    isReported = true;
+    yield undefined;
   }
-  if (rest.length > 0) yield line(rest);
+  if (rest.length > 0 && !isReported) yield line(rest);
 }
 
 /** The id of a `lastId` line; `undefined` for any other line. */

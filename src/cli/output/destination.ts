@@ -21,8 +21,9 @@ export async function outputFile({ database: { url } }: Config, output: string):
     throw new UsageError(`${output} ${database.includes(file) ? 'is the database itself' : 'belongs to the database'}`);
   }
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined || found.isFile()) return path;
-  const kind = found.isDirectory() ? 'folder' : 'FIFO, socket or device';
+  const isFolder = output.endsWith('/') || found?.isDirectory();
+  if (!isFolder && (found === undefined || found.isFile())) return path;
+  const kind = isFolder ? 'folder' : 'FIFO, socket or device';
   throw new UsageError(`${output} is a ${kind}; name a file, or "-" for stdout`);
 }
 

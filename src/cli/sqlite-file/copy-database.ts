@@ -9,7 +9,7 @@ const STEP = 2500;
 
 /**
  * Copies the current state of a database into a new file, while others may write, and shows the progress.
- * @throws {Failure} for a file that this user may only read and no process has open
+ * @throws {Failure} for a file that this user may not write and no process has open
  */
 export async function copyDatabase(from: string, to: string, interrupt: AbortSignal): Promise<void> {
   requireRemovableWal(from);
@@ -37,6 +37,6 @@ function requireRemovableWal(path: string): void {
     accessSync(path, constants.W_OK);
   } catch {
     const remedy = 'copy it as the user of the service, or while the service runs';
-    throw new Failure(`this user may only read ${path}, and SQLite would leave files beside it; ${remedy}.`);
+    throw new Failure(`this user may not write ${path}, and SQLite would leave files beside it; ${remedy}`);
   }
 }

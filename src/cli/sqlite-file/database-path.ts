@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
@@ -9,7 +9,13 @@ export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
 /** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {
-  return url.engine !== 'sqlite' || existsSync(url.path);
+  if (url.engine !== 'sqlite') return true;
+  try {
+    return statSync(url.path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // This user may not enter its folder. Opening the database reports that.
+    return true;
+  }
 }
 
 /** @throws {Failure} if there is no database file */
