@@ -118,6 +118,8 @@ describe('backup by a user who may only read the database', () => {
   asOrdinaryUser('reports the folder that the user may not enter, not a missing database', () => {
     chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'closed'), { mode: 0o700 });
+    mkdirSync(join(folder, 'out'));
+    chmodSync(join(folder, 'out'), 0o777);
     writeFileSync(join(folder, 'closed', 'cookies.sqlite'), '');
     const { status, stderr } = backup({ DATABASE_URL: `sqlite:${join(folder, 'closed', 'cookies.sqlite')}` });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('permission denied') as string });
