@@ -203,8 +203,8 @@ const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
 /** All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`. */
 function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
   const { issuer, audience, scopeClaim, issuers = [] } = config.jwt;
-  const remoteKeys = (name: string, uri?: URL): RemoteKeys =>
-    new RemoteKeys(name, uri, onChange, config.http.connections / 4);
+  const mostWaiting = config.http.connections / 4 / (issuers.length + 1);
+  const remoteKeys = (name: string, uri?: URL): RemoteKeys => new RemoteKeys(name, uri, onChange, mostWaiting);
   const keys = keysOfSingleIssuer(config, remoteKeys);
   return [
     ...issuers.map((one) => ({ ...one, keys: remoteKeys(one.issuer, one.jwksUri) })),

@@ -42,9 +42,10 @@ export function program(interrupt: () => AbortSignal): Command {
   return cli;
 }
 
-/** A shell passes a quoted variable that is not set as an empty argument. */
+/** A shell passes a quoted variable that is not set as an empty argument. An empty `--scope` is a token without scopes. */
 function rejectEmptyArguments(command: Command): void {
-  const option = command.options.find((each) => [command.getOptionValue(each.attributeName())].flat().includes(''));
+  const isEmpty = (option: Option) => [command.getOptionValue(option.attributeName())].flat().includes('');
+  const option = command.options.find((each) => each.long !== '--scope' && isEmpty(each));
   const argument = command.registeredArguments[command.args.indexOf('')];
   const name = option?.long ?? argument?.name();
   if (name !== undefined) throw new UsageError(`${name} is empty: give it a value`);

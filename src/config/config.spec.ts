@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { type Config, ConfigError, type Environment, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
@@ -92,6 +93,7 @@ describe('the configuration', () => {
     ['NODE_ENV', { NODE_ENV: 'prod' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: '/nowhere/url' }],
     ['DATABASE_SSL_CA', { DATABASE_SSL_CA: 'no certificate' }],
+    ['DATABASE_SSL_CA', { DATABASE_URL: 'postgres://u@h/d', DATABASE_SSL_CA: rootCertificates[0]! }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],

@@ -17,7 +17,7 @@ const KEYS = [secret, publicKeys, jwksUri];
  * @param isSet tells whether the operator has set a variable, correctly or not
  */
 export function* brokenRules(
-  { environment, port, managementPort, tls, jwt }: PlatformValues,
+  { environment, port, managementPort, tls, jwt, database: { url } }: PlatformValues,
   isSet: (setting: Setting) => boolean,
 ): Generator<string> {
   if (port && port === managementPort) {
@@ -28,6 +28,10 @@ export function* brokenRules(
   if (tls.certFile !== undefined && tls.keyFile !== undefined) {
     const problem = problemOf(() => readTlsFiles(tls.certFile!, tls.keyFile!));
     if (problem !== undefined) yield `TLS_KEY_FILE is wrong: ${problem}`;
+  }
+
+  if (isSet(PLATFORM_SETTINGS.database.sslCa) && url?.engine === 'postgres' && url.sslMode === 'disable') {
+    yield 'DATABASE_SSL_CA has no effect without TLS. Example: DATABASE_URL=postgres://user:password@host:5432/database?sslmode=verify-full';
   }
 
   const [key, second] = KEYS.filter(isSet);

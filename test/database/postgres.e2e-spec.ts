@@ -503,5 +503,13 @@ describePostgres('a server', () => {
         /not valid now .* renew it/,
       );
     });
+
+    it('is rejected when it requires a certificate of the client', async () => {
+      server.replace('pg_hba.conf', 'hostssl all all all scram-sha-256 clientcert=verify-ca\n');
+      server.configure({ ssl_ca_file: 'server.crt' });
+      await server.stop();
+      await server.start();
+      expect(await startAt('127.0.0.1', 'require')).toMatch(/requires a certificate of the client, .* clientcert/);
+    });
   });
 });

@@ -146,6 +146,10 @@ const REASONS: readonly [RegExp, string][] = [
     /^28000 .*pg_hba\.conf/,
     'its pg_hba.conf does not admit the connection (%s); add a line there, or ?sslmode=verify-full to DATABASE_URL',
   ],
+  [
+    /^28000 .*client certificate/,
+    'it requires a certificate of the client, and the service has none (%s); leave out clientcert in its pg_hba.conf',
+  ],
   [/^(28P01|28000) /, 'it rejects the user (%s); correct user and password in DATABASE_URL'],
   [/^3D000 /, 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501 /, 'the user lacks a right (%s); make the user the owner of the database'],

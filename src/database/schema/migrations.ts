@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
+import {
+  type DataSource,
+  type Migration,
+  MigrationExecutor,
+  QueryFailedError,
+  type QueryRunner,
+  TypeORMError,
+} from 'typeorm';
 import { MIGRATE, REVERT } from '../../config/program-names.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
@@ -88,15 +95,16 @@ async function changeOnce(
 }
 
 function failedMigration(error: unknown): unknown {
-  if (!(error instanceof QueryFailedError)) return error;
+  if (!(error instanceof TypeORMError)) return error;
+  const failure = 'A migration failed, and the database is as it was before';
+  if (!(error instanceof QueryFailedError)) return new DatabaseStartError(`${failure}: ${error.message}`);
   // PostgreSQL names a violating value in the detail.
   const { code, detail } = error.driverError as { code?: unknown; detail?: string };
   // The engine has a better message for a missing right.
   if (code === '42501') return error;
   const reason = [error.message, detail].filter(Boolean).join(': ');
   return new DatabaseStartError(
-    `A migration failed, and the database is as it was before (${reason}): change the migration, or the rows ` +
-      `that violate it. The statement was: ${error.query}`,
+    `${failure} (${reason}): change the migration, or the rows that violate it. The statement was: ${error.query}`,
   );
 }
 

@@ -60,9 +60,8 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, metadata: 
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
   const json = columnJson(dialect, name, kind, scale);
-  const exact: Partial<Record<ColumnKind, string>> = {
-    ...{ 'date-time': dialect.exactDate(name), date: `CAST(${name} AS text)`, decimal: name },
-  };
+  const day = `CAST(${name} AS text)`;
+  const exact: Partial<Record<ColumnKind, string>> = { 'date-time': dialect.exactDate(name), date: day, decimal: name };
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {

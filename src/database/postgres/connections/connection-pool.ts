@@ -63,7 +63,7 @@ export class ConnectionPool {
     const config: PostgresClientConfig & pg.PoolConfig = {
       hosts,
       user: settings.user,
-      // Without a password, `pg` would read the environment and ~/.pgpass, which are not part of the configuration.
+      // Without a password, `pg` reads PGPASSWORD; `undefined` would also let it read ~/.pgpass, with a warning.
       password: settings.password ?? '',
       database: settings.database,
       ssl: tlsOf(settings),
