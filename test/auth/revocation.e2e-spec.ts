@@ -82,15 +82,12 @@ describe('cli revoke', () => {
     }
   });
 
-  it.each([[[]], [['--jti', '']], [['--jti', 'a', '--sub', 'b']], [['--sub', 'a', '--issuer', '']]])(
-    '%j exits with 2',
-    async (args) => {
-      expect(await revoke(...args)).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('either --jti or --sub'),
-      });
-    },
-  );
+  it.each([[[]], [['--jti', 'a', '--sub', 'b']]])('%j exits with 2', async (args) => {
+    expect(await revoke(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('either --jti or --sub'),
+    });
+  });
 
   it('a revocation is deleted with the next one when all tokens of its time have expired', async () => {
     await revoke('--jti', 'pruned');

@@ -505,7 +505,8 @@ describePostgres('a server', () => {
     });
 
     it('is rejected when it requires a certificate of the client', async () => {
-      server.replace('pg_hba.conf', 'hostssl all all all scram-sha-256 clientcert=verify-ca\n');
+      const method = 'all all all scram-sha-256';
+      server.replace('pg_hba.conf', `hostnossl ${method}\nhostssl ${method} clientcert=verify-ca\n`);
       server.configure({ ssl_ca_file: 'server.crt' });
       await server.stop();
       await server.start();
