@@ -200,14 +200,41 @@ describe('a database file that is taken away while the service runs', () => {
   });
 });
 
-describe('a service whose file calls fail', () => {
-  // Beyond a quota, SQLite reports an I/O error, and Node an error without a name.
-  const FAULTS = preloaded(`
+describe('a WAL that cannot be read before the COMMIT', () => {
+  const UNREADABLE = preloaded(`
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { readSync } = fs;
+    fs.readSync = (...values) => {
+      if (fs.existsSync('unreadable')) throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+      return readSync(...values);
+    };
+    syncBuiltinESMExports();`);
+
+  it('makes POST 503 with Retry-After and counts as an I/O error; the service goes on afterwards', async () => {
+    await using service = await ServiceProcess.start(folder, UNREADABLE);
+    const client = Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    writeFileSync(join(folder, 'unreadable'), '');
+    const failed = await client.post({ ...COOKIE, wish: 'unreadable' });
+    rmSync(join(folder, 'unreadable'));
+    expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await client.get('/cookies')).body).toHaveLength(2);
+    expect((await metricsOf(service)).get('database_errors_total{kind="io"}')).toBeGreaterThan(0);
+    await service.end();
+    expect(service.output).not.toMatch(/EIO.*\\n +at /);
+  });
+});
+
+describe('a COMMIT that fails because a disk quota is used up', () => {
+  // As with a quota, SQLite reports an I/O error, and Node an error without a name.
+  const WITHOUT_QUOTA = preloaded(`
     import fs from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
     import { SqliteConnection } from '${projectModule('dist/src/database/sqlite/sqlite-connection.js')}';
     const { execute } = SqliteConnection.prototype;
-    const { readSync, writeFileSync } = fs;
+    const { writeFileSync } = fs;
     const isUsedUp = () => fs.existsSync('used-up');
     SqliteConnection.prototype.execute = function (sql, ...values) {
       if (sql !== 'COMMIT' || !isUsedUp()) return execute.call(this, sql, ...values);
@@ -218,45 +245,19 @@ describe('a service whose file calls fail', () => {
       if (isUsedUp()) throw Object.assign(new Error('UNKNOWN: unknown error, write'), { code: 'UNKNOWN', errno: -122 });
       return writeFileSync(...values);
     };
-    fs.readSync = (...values) => {
-      if (fs.existsSync('unreadable')) throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
-      return readSync(...values);
-    };
     syncBuiltinESMExports();`);
-  const place = temporaryFolder();
-  let service: ServiceProcess;
-  let client: Client;
 
-  beforeAll(async () => {
-    service = await ServiceProcess.start(place, FAULTS);
-    client = Client.of(service);
-  });
-
-  afterAll(() => service.end('SIGKILL'));
-
-  it('makes POST 507 DISK_FULL when COMMIT fails because a disk quota is used up, and stores nothing', async () => {
-    writeFileSync(join(place, 'used-up'), '');
+  it('makes POST 507 DISK_FULL, and stores nothing', async () => {
+    await using service = await ServiceProcess.start(folder, WITHOUT_QUOTA);
+    const client = Client.of(service);
+    writeFileSync(join(folder, 'used-up'), '');
     const { status, body } = await client.post(COOKIE);
-    rmSync(join(place, 'used-up'));
     expect([status, body.errorCode]).toEqual([507, 'DISK_FULL']);
     const metrics = await metricsOf(service);
     expect(metrics.get('database_errors_total{kind="full"}')).toBeGreaterThan(0);
     // The alert for a damaged database counts these.
     expect(metrics.get('database_errors_total{kind="io"}')).toBe(0);
     expect((await client.get('/cookies')).body).toEqual([]);
-  });
-
-  it('makes POST 503 with Retry-After when the WAL cannot be read before COMMIT, counts it as an I/O error, and goes on', async () => {
-    expect((await client.post(COOKIE)).status).toBe(201);
-    writeFileSync(join(place, 'unreadable'), '');
-    const failed = await client.post({ ...COOKIE, wish: 'unreadable' });
-    rmSync(join(place, 'unreadable'));
-    expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '1']);
-    expect((await client.post(COOKIE)).status).toBe(201);
-    expect((await client.get('/cookies')).body).toHaveLength(2);
-    expect((await metricsOf(service)).get('database_errors_total{kind="io"}')).toBeGreaterThan(0);
-    await service.end();
-    expect(service.output).not.toMatch(/EIO.*\\n +at /);
   });
 });
 
