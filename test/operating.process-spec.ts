@@ -45,7 +45,10 @@ describe('the commands of docs/operating.md for one container', () => {
     const options = { cwd: folder, env: environment };
     // Bash would read ~/.bashrc, because its stdin is a socket.
     const shell = ['--norc', '-eo', 'pipefail', '-c', `exec 2>&1\n${adapted}`];
-    return (await promisify(execFile)('bash', shell, options)).stdout;
+    const { stdout } = await promisify(execFile)('bash', shell, options).catch((error: Error & { stdout: string }) => {
+      throw new Error(`${error.message}\n${error.stdout}`);
+    });
+    return stdout;
   }
 
   const url = (scheme = 'http', host = '127.0.0.1'): string => `${scheme}://${host}:${environment['PORT']}`;

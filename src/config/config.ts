@@ -68,8 +68,8 @@ export class Config extends (Object as unknown as new () => PlatformValues) {
   get<T>(setting: Setting<T>): T | undefined;
   get(setting: Setting): unknown {
     if (this.values.has(setting.name)) return this.values.get(setting.name);
-    const reason = 'it was not read; a test that calls loadConfig passes SETTINGS from there';
-    throw new Error(`List ${setting.name} in src/features.ts: ${reason}`);
+    const advice = 'in src/features.ts: it was not read; a test that calls loadConfig passes SETTINGS from there';
+    throw new Error(`List ${setting.name} ${advice}`);
   }
 }
 

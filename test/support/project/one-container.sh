@@ -19,7 +19,7 @@ if [ -n "$tls" ]; then export TLS_CERT_FILE=$here/secrets/tls_certificate TLS_KE
 
 stop() {
   [ -f service.pid ] || return 0
-  kill "$(cat service.pid)"
+  kill "$(cat service.pid)" || { cat service.log >&2; exit 1; }
   while kill -0 "$(cat service.pid)" 2> /dev/null; do sleep 0.05; done
   rm service.pid
 }
