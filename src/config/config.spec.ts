@@ -93,7 +93,6 @@ describe('the configuration', () => {
     ['NODE_ENV', { NODE_ENV: 'prod' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: '/nowhere/url' }],
     ['DATABASE_SSL_CA', { DATABASE_SSL_CA: 'no certificate' }],
-    ['DATABASE_SSL_CA', { DATABASE_URL: 'postgres://u@h/d', DATABASE_SSL_CA: rootCertificates[0]! }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],
@@ -133,6 +132,12 @@ describe('the configuration', () => {
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
   ])('names %s as the only problem of %j', (name, environment) => {
     expect(errorsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
+  });
+
+  it('rejects the certificate of an authority for PostgreSQL without TLS', () => {
+    const environment = { DATABASE_URL: 'postgres://u@h/d', DATABASE_SSL_CA: rootCertificates[0]! };
+    expect(errorsOf(environment)).toEqual([expect.stringContaining('DATABASE_SSL_CA has no effect without TLS')]);
+    expect(errorsOf({ ...environment, DATABASE_URL: 'postgres://u@h/d?sslmode=verify-ca' })).toEqual([]);
   });
 
   it.each([
