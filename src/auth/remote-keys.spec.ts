@@ -41,6 +41,8 @@ describe('the keys of a provider', () => {
 
   afterEach(() => keys.stop());
 
+  const remoteKeys = (uri?: URL, mostWaiting = Infinity) => new RemoteKeys(issuer, uri, () => {}, mostWaiting);
+
   /** Responds with 64 KB at a time, until the client has enough. */
   function endless(response: ServerResponse): void {
     const chunk = ' '.repeat(65_536);
@@ -71,7 +73,7 @@ describe('the keys of a provider', () => {
       loads++;
       return first(request, response);
     };
-    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
+    keys = remoteKeys(new URL(`${issuer}/keys`));
     keys.start();
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
     expect(loads).toBe(1);
@@ -85,7 +87,7 @@ describe('the keys of a provider', () => {
     ['is a file of this machine', () => ({ issuer, jwks_uri: 'file:///etc/passwd' }), 'must be an https: URL'],
   ])('are 503 if the discovery document %s', async (_what, document, reason) => {
     listener = (request, response) => json(request.url === '/keys' ? KEYS : document())(request, response);
-    keys = new RemoteKeys(issuer, undefined, () => {});
+    keys = remoteKeys();
     const error = await taken(keys.candidates(ES256)).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ status: 503, cause: { message: expect.stringContaining(reason) } });
   });
@@ -97,7 +99,7 @@ describe('the keys of a provider', () => {
       else if (url?.startsWith('/.well-known/')) response.end(JSON.stringify({ issuer, jwks_uri: issuer + path }));
       else response.writeHead(404).end();
     };
-    keys = new RemoteKeys(issuer, undefined, () => {});
+    keys = remoteKeys();
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
     path = '/moved';
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
@@ -110,14 +112,14 @@ describe('the keys of a provider', () => {
       const document = url === '/keys' ? KEYS : { issuer, jwks_uri: `${issuer}/keys` };
       response.end(`\uFEFF${JSON.stringify(document)}`);
     };
-    keys = new RemoteKeys(issuer, undefined, () => {});
+    keys = remoteKeys();
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
     expect(accepted).toEqual(Array.from({ length: 2 }, () => 'application/json, application/jwk-set+json'));
   });
 
   it('are loaded 5 s after a failed load, without a token', async () => {
     listener = (_request, response) => response.writeHead(500).end();
-    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
+    keys = remoteKeys(new URL(`${issuer}/keys`));
     keys.start();
     await expect(taken(keys.candidates(ES256))).rejects.toMatchObject({ status: 503 });
     const isLoaded = new Promise((resolve) => {
@@ -129,7 +131,7 @@ describe('the keys of a provider', () => {
 
   it('stay known when the provider sends no valid key set any more', async () => {
     listener = json(KEYS);
-    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {});
+    keys = remoteKeys(new URL(`${issuer}/keys`));
     expect(await taken(keys.candidates(ES256))).toHaveLength(1);
     listener = json({ keys: [] });
     await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
@@ -138,7 +140,7 @@ describe('the keys of a provider', () => {
 
   it('are awaited by no more requests than allowed; later ones are 503, and known keys keep working', async () => {
     listener = json(KEYS);
-    keys = new RemoteKeys(issuer, new URL(`${issuer}/keys`), () => {}, 2);
+    keys = remoteKeys(new URL(`${issuer}/keys`), 2);
     const unknown = (): Promise<CryptoKey[]> => taken(keys.candidates({ ...ES256, kid: 'unknown' }));
     expect(await taken(keys.candidates(ES256))).toHaveLength(1);
     const waiting = [unknown(), unknown()];

@@ -43,7 +43,7 @@ export class RemoteKeys implements TokenKeys {
     private readonly issuer: string,
     private readonly jwksUri: URL | undefined,
     private readonly onChange: () => void,
-    private readonly mostWaiting = Infinity,
+    private readonly mostWaiting: number,
   ) {}
 
   /** Loads the keys now and at intervals, until `stop`; after a failure at the shortest one. */

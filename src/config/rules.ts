@@ -6,6 +6,7 @@ import { providerUrl } from './token-issuer.js';
 export type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
 
 const { certFile, keyFile } = PLATFORM_SETTINGS.tls;
+const { url: databaseUrl, sslCa } = PLATFORM_SETTINGS.database;
 const { secret, previousSecret, publicKeys, jwksUri, issuer, audience, issuers } = PLATFORM_SETTINGS.jwt;
 
 /** The settings with a key for the tokens of one issuer. Only one of them can be set. */
@@ -30,8 +31,9 @@ export function* brokenRules(
     if (problem !== undefined) yield `TLS_KEY_FILE is wrong: ${problem}`;
   }
 
-  if (isSet(PLATFORM_SETTINGS.database.sslCa) && url?.engine === 'postgres' && url.sslMode === 'disable') {
-    yield 'DATABASE_SSL_CA has no effect without TLS. Example: DATABASE_URL=postgres://user:password@host:5432/database?sslmode=verify-full';
+  if (isSet(sslCa) && url?.engine === 'postgres' && url.sslMode === 'disable') {
+    const example = `${databaseUrl.name}=${databaseUrl.example}?sslmode=verify-full`;
+    yield `${sslCa.name} has no effect without TLS. Example: ${example}`;
   }
 
   const [key, second] = KEYS.filter(isSet);

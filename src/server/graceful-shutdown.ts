@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { connectionsOf } from '../http/connections/connections.js';
 import { Health } from '../management/health.js';
@@ -20,18 +19,6 @@ interface ShutdownSteps {
   portClosed(): Promise<unknown>;
   /** Called when the last request has ended. */
   requestsFinished(): Promise<unknown>;
-}
-
-/**
- * Builds the application, which may wait for a lock or a server. SIGTERM ends the process meanwhile: Node does so itself,
- * except as process 1 of a container, and if an agent that was loaded before (`--import`) listens.
- */
-export async function startApp(config: Config): Promise<NestFastifyApplication> {
-  const exit = (): never => process.exit(143);
-  if (process.pid === 1 || process.listenerCount('SIGTERM') > 0) process.on('SIGTERM', exit);
-  const app = await createApp(config);
-  process.off('SIGTERM', exit);
-  return app;
 }
 
 /** Stops the process on a signal with exit code 0, after an uncaught error with 1 (docs/architecture.md, "Stop"). */

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { ManagementServer } from '../management/management-server.js';
-import { shutDownOnSignals, startApp } from './graceful-shutdown.js';
+import { shutDownOnSignals } from './graceful-shutdown.js';
+import { startApp } from './start-app.js';
 import { logStartupBanner } from './startup-banner.js';
 
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */

@@ -5,7 +5,8 @@ import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
-import { shutDownOnSignals, startApp } from './graceful-shutdown.js';
+import { shutDownOnSignals } from './graceful-shutdown.js';
+import { startApp } from './start-app.js';
 import { logStartupBanner } from './startup-banner.js';
 import { WorkerChannel } from './worker-process.js';
 
