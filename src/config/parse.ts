@@ -117,9 +117,10 @@ function isNetwork(text: string): boolean {
 /** RFC 7519 section 4.1. */
 const REGISTERED_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
 
-/** Claims, each a path of names; several are separated by commas. */
+/** Claims, each a path of names, or a URL, which names one claim; several are separated by commas. */
 export const claimPaths: Parse<string[][]> = (value) => {
-  const paths = value.split(',').map((path) => path.trim().split('.'));
+  const claims = value.split(',').map((claim) => claim.trim());
+  const paths = claims.map((claim) => (claim.includes('://') ? [claim] : claim.split('.')));
   if (paths.flat().some((name) => name === '' || /["']/.test(name))) {
     throw new Error('must be claim names without quotes, joined by single dots; commas separate claims');
   }

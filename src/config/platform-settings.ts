@@ -170,7 +170,7 @@ export const PLATFORM_SETTINGS = {
       file: true,
     }),
     scopeClaim: setting('JWT_SCOPE_CLAIM', parse.claimPaths, {
-      about: 'claim that holds the scopes; dots reach inside, commas separate several claims',
+      about: 'claim that holds the scopes; dots reach inside, except in a URL; commas separate several claims',
       default: 'scope',
       example: 'realm_access.roles',
     }),

@@ -32,6 +32,19 @@ const PROVIDERS: Record<string, ProviderTokens> = {
     },
     other: { typ: 'ID', aud: 'shop', resource_access: undefined },
   },
+  'Auth0, a claim that an action adds': {
+    issuer: 'https://actions.eu.auth0.com/',
+    audience: 'https://cookies.example.com',
+    scopeClaim: 'https://cookies.example.com/roles',
+    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
+    payload: {
+      aud: ['https://cookies.example.com', 'https://actions.eu.auth0.com/userinfo'],
+      sub: 'auth0|65f1c0ffee0123456789abcd',
+      scope: 'openid profile',
+      'https://cookies.example.com/roles': ['cookies:read'],
+    },
+    other: { aud: 'x7Qm2LkP9sT4vW8y', nonce: 'n' },
+  },
   'Auth0, profile RFC 9068': {
     issuer: 'https://bakery.eu.auth0.com/',
     audience: 'https://cookies.example.com',
@@ -80,7 +93,7 @@ const PROVIDERS: Record<string, ProviderTokens> = {
   },
 };
 
-describe('with JWT_ISSUERS of four issuers, and JWT_SECRET', () => {
+describe('with JWT_ISSUERS of five issuers, and JWT_SECRET', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const signature = rsa('sha256', privateKey);
   let keySet: Server;
@@ -113,7 +126,8 @@ describe('with JWT_ISSUERS of four issuers, and JWT_SECRET', () => {
 
   it.each(EVERY)('%s: its access token is accepted, and is 403 without scopes', async (_name, provider) => {
     expect((await list(service, tokenOf(provider))).status).toBe(200);
-    const without = { scope: 'openid', scp: undefined, roles: undefined, resource_access: {} };
+    const custom = { 'https://cookies.example.com/roles': [] };
+    const without = { scope: 'openid', scp: undefined, roles: undefined, resource_access: {}, ...custom };
     expectError(await list(service, tokenOf(provider, without)), 403, 'INSUFFICIENT_SCOPE');
   });
 
