@@ -43,7 +43,7 @@ export const newTokenCache = (maxSize = 16 * 1024 * 1024): LRUCache<string, Prin
   new LRUCache({
     maxSize,
     maxEntrySize: 24 * 1024,
-    // Estimated bytes: of V8 and the cache, of the token and its claims, perhaps outside of Latin-1, and of each scope.
+    // An estimate in bytes: objects of V8 and the cache, the token and its claims (Latin-1 or UTF-16), and each scope.
     sizeCalculation: ({ scopes }, token) => 400 + Math.ceil(2.5 * token.length) + 64 * scopes.size,
   });
 
@@ -117,7 +117,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
   private principalOf(payload: JWTPayload, { scopeClaim }: TrustedIssuer): Principal {
     const { sub, iss, exp } = payload;
     const { maxLifetime } = this.config.jwt;
-    // Counted from now and not from `iat`. An `exp` above the range of numbers is Infinity, and is rejected, too.
+    // The limit counts from now, not from `iat`. It also rejects Infinity: an `exp` above the range of numbers.
     if (!(exp! - Date.now() / 1000 <= maxLifetime + CLOCK_SKEW)) {
       throw new InvalidTokenError(`The token expires more than ${maxLifetime} seconds from now (exp)`);
     }

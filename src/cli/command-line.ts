@@ -21,8 +21,8 @@ class Interrupted extends Error {
 const EXPLAINED = [Failure, Interrupted, ConfigError, DatabaseError, StorageFullError] as const;
 
 /**
- * The first of these signals aborts the signal with an `Interrupted`, the second one ends the process. The first one
- * ends it, too, if the command has not asked for the signal: it waits for a database, or is one transaction.
+ * Makes an AbortSignal that the first of `SIGNALS` aborts; the second one ends the process. The first one ends it, too,
+ * if the command has not asked for the AbortSignal: it waits for a database, or runs one transaction.
  */
 function interruptSignal(): () => AbortSignal {
   const controller = new AbortController();
@@ -70,7 +70,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `head` closes the pipe when it has read enough.
   if (error.code !== 'EPIPE') outputError = error;
 });
-// At the end, so that the command removes its drafts before.
+// Reports the error at the end, after the command has removed its drafts.
 process.on('exit', (code) => {
   if (outputError === undefined || code !== 0) return;
   process.exitCode = report(new Failure(`The output cannot be written: ${outputError.message}.`, outputError), cli);

@@ -54,7 +54,7 @@ async function streamOf(file: string): Promise<Readable> {
 async function* unpacked(stream: Readable, signal: AbortSignal, isPacked = false): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const begin = await firstBytes(chunks, GZIP.length);
-  // An output that was never written is no file of 0 records.
+  // A command that failed may leave an empty file, which must not count as an export of 0 records.
   if (isPacked && begin.length === 0) throw new Error('it is empty, and so no gzip file');
   const bytes = joined(begin, chunks);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {

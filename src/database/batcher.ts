@@ -67,7 +67,7 @@ export class Batcher<Item, Result> {
     if (this.inFlight < MOST_IN_FLIGHT) this.next ??= setImmediate(() => this.endTurn());
   }
 
-  /** Sends after a turn without a new item: Node accepts one connection each turn, and reads it in the next. */
+  /** Waits for a turn without a new item: Node accepts one connection each turn, and reads it in the next. */
   private endTurn(): void {
     this.next = undefined;
     const { hasNewItem, waiting, options } = this;

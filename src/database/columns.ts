@@ -10,7 +10,7 @@ export const isAutoIncrement = ({ isGenerated, generationStrategy }: Generated):
 /** Makes generated keys of `bigint` numbers: TypeORM would make them strings, and `save` would not find their rows. */
 export function useNumberKeys(entities: readonly EntityMetadata[]): void {
   const columns = entities.flatMap((entity) => entity.columns);
-  // Another name of the same type.
+  // `int8` is the same type, and TypeORM does not convert it.
   for (const column of columns) if (isAutoIncrement(column) && column.type === 'bigint') column.type = 'int8';
 }
 
@@ -19,7 +19,7 @@ export function protectVersions(entities: readonly EntityMetadata[]): void {
   for (const { versionColumn } of entities) if (versionColumn !== undefined) versionColumn.isUpdate = false;
 }
 
-/** A value that its column cannot hold: 404 for a path parameter, otherwise 400, as with this code of PostgreSQL. */
+/** A value that its column cannot hold: 404 for a path parameter, otherwise 400, like this error of PostgreSQL. */
 export class UnstorableValueError extends QueryFailedError {
   constructor(message: string, value?: unknown, column?: string) {
     // PostgreSQL names the parameter of the value in this way; see `constraintViolation`.

@@ -106,7 +106,7 @@ export function engineOf({ driver }: DataSource): Engine {
   throw new Error(`There is no engine for ${driver.options.type}`);
 }
 
-/** Why transactions must not commit, by `query`, which copies of a transaction share. */
+/** The reasons that prevent a commit, by `query`, which all copies of a transaction share. */
 const prevented = new WeakMap<Sql['query'], Error>();
 
 export function commitPreventedBy(transaction: Sql): Error | undefined {

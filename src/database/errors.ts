@@ -1,4 +1,4 @@
-/** `busy` ends soon (locks, time-outs, limits), `unreachable` when the database responds, `damaged` after a repair. */
+/** `busy`: a lock, time-out or limit, which ends soon; `unreachable`: not usable now; `damaged`: needs a repair. */
 export type UnavailableKind = 'busy' | 'unreachable' | 'damaged';
 
 /** Base class of the errors that concern the whole database, and not one statement. */

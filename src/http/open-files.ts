@@ -5,8 +5,8 @@ import { Logger } from '@nestjs/common';
 const OTHER_DESCRIPTORS = 300;
 
 /**
- * As many of `connections` as this process has descriptors for. Without a descriptor Node resets new connections, and
- * the primary waits endlessly for the worker that got one.
+ * Reduces a limit of connections to the descriptors of this process. Without a descriptor Node resets new connections,
+ * and the primary waits endlessly for the worker that got one.
  */
 export function affordableConnections(connections: number, descriptors = maxOpenFiles()): number {
   const affordable = Math.max(1, Math.min(connections, descriptors - OTHER_DESCRIPTORS));

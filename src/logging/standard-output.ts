@@ -89,7 +89,7 @@ export const WORKER_LOG = 4;
 
 let buffer: LogBuffer | undefined;
 
-/** The only buffer of the standard output, written when the process exits. `descriptor` counts in the first call. */
+/** The only buffer of the standard output, written when the process exits. Only the first call uses `descriptor`. */
 export function standardOutput(descriptor = STDOUT): LogBuffer {
   if (buffer === undefined) {
     // Reading these properties sets a pipe or socket to non-blocking until Node exits. A terminal stays blocking.

@@ -13,7 +13,7 @@ const text = (description: string, example: string, pattern?: string) => ({
 
 const optional = (...field: Parameters<typeof text>) => ({ ...text(...field), required: false });
 
-/** Seconds or records, which some responses lack. */
+/** A number of seconds or records, in a field that some responses lack. */
 const count = (description: string, example: number) => ({
   description,
   required: false,

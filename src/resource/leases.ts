@@ -90,7 +90,7 @@ export class Leases implements OnModuleDestroy {
   /** `begun` is when the run began. Returns `undefined` when the work is not due, or another run has the lease. */
   private runBatch({ name, every, lease = MINUTE, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
-      // A later end is of a clock that was wrong then.
+      // A lease that ends later was written while the clock was wrong.
       const latest = 2 * Math.max(lease, every);
       const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease, latest]);
       if (row === undefined) return undefined;

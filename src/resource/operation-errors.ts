@@ -76,7 +76,7 @@ function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
   return described(description, { ...bodyErrors(body), id: invalidId(ids) });
 }
 
-/** One error of a body is that its first property is `null`. */
+/** Examples of a 400: the first property of the body is `null`, the body is empty, or a parameter is unknown. */
 function bodyErrors(body: Type) {
   const [first = ''] = propertiesOf(body).declared;
   const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);

@@ -45,7 +45,7 @@ export function preconditionRequired(): ApiError {
   return new ApiError(428, 'PRECONDITION_REQUIRED', message);
 }
 
-/** Why a condition does not hold. */
+/** Messages of a 412. */
 const FAILURES = {
   stale: 'The record has changed since you read it; read it again, then decide',
   weak: 'If-Match never matches a weak ETag: leave out W/, which a proxy that compresses adds',

@@ -38,7 +38,6 @@ export function startTracing(endpoint: URL) {
   subscribe(FETCH, passOn);
   const tracing = { api, tracer: provider.getTracer(SERVICE_NAME, serviceVersion()) };
   useTracing(tracing);
-  /** Sends the last spans, for at most two seconds. */
   const stop = async (): Promise<void> => {
     useTracing(undefined);
     unsubscribe(FETCH, passOn);

@@ -65,7 +65,7 @@ async function addBackup(
   requireDatabase(config);
   const found = await stat(to).catch(() => undefined);
   if (!found?.isDirectory()) {
-    // It is not made: it may be the mount point of a disk.
+    // The command does not make the folder: it may be the mount point of a disk.
     throw new Failure(`There is no new backup: ${to} is no folder. Make it, or mount its disk.`);
   }
   let drafts: Awaited<ReturnType<typeof draftFolder>> | undefined;

@@ -36,7 +36,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     if (!verify) makePrivateFolder(dirname(path));
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
     await using folder = await draftFolder(place);
-    // Before the long check of the backup.
+    // Reports a database in use before the long check of the backup.
     if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
     const copy = join(folder.path, 'draft.sqlite');
     await receiveBackup(file, copy, interrupt);
@@ -61,7 +61,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
 
 /** Puts a checked copy in the place of the database, which must not be in use, and keeps the old one beside it. */
 async function replaceStorage(copy: string, path: string, what: string, interrupt: AbortSignal): Promise<void> {
-  // Before the lock is taken, because a signal can still be handled here.
+  // The process can still handle a signal here, before it takes the lock.
   await sync(copy);
   interrupt.throwIfAborted();
   const isThere = existsSync(path);
@@ -69,12 +69,12 @@ async function replaceStorage(copy: string, path: string, what: string, interrup
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   try {
     await moveLeftovers(path, aside);
-    // With a second name, a complete database has the first one at every moment. Some file systems have no hard links.
+    // The old database keeps its name until the rename, so `path` is always complete. Without hard links, it is copied.
     if (existsSync(path)) await link(path, aside).catch(() => copyFile(path, aside));
     await replaceFile(copy, path);
   } catch (error) {
     await moveLeftovers(aside, path);
-    // With two names, a database would get two WAL files.
+    // A database with two names would get two WAL files.
     await rm(aside, { force: true });
     throw error;
   }
@@ -107,7 +107,7 @@ function takeAllLocks(database: Database): void {
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-/** Folds the WAL into the file, for which no other process may have the database open. */
+/** Moves the WAL into the file. Fails while another process has the database open. */
 function leaveWalMode(database: Database): void {
   const mode = database.pragma('journal_mode = DELETE', { simple: true });
   if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });

@@ -44,7 +44,7 @@ export async function differencesFromFresh(
 /**
  * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream, and empties the
  * tables in which processes store their state: a forged lease might never expire. Service and Litestream make all of
- * them again, the triggers with a new epoch (`makeTriggers`). A WAL is folded into the file.
+ * them again, the triggers with a new epoch (`makeTriggers`). It also moves a WAL into the file.
  */
 export function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
@@ -78,13 +78,13 @@ function schemaOf(path: string): Map<string, string> {
   );
 }
 
-/** Text in definitions of earlier migrations and of rebuilt tables, and what it is now. */
+/** Texts of earlier migrations and of rebuilt tables, each with the text that means the same now. */
 const EQUAL_TEXTS = [
   [/timestamp(?:_?with(?:out)?_?time_?zone)?/g, 'datetime'],
   ['uuid', 'varchar'],
   ['default(true)', 'default(1)'],
   ['default(false)', 'default(0)'],
-  // The default of SQL, which TypeORM writes out when it rebuilds a table.
+  // TypeORM writes this default of SQL when it rebuilds a table.
   ['onupdatenoaction', ''],
 ] as const;
 
@@ -106,7 +106,7 @@ function definitionsOf(table: string): string[] {
   let definitions = table.replace('(', ',').replace(/\)(?=[^)]*$)/, ',');
   for (let before = ''; before !== definitions;) {
     before = definitions;
-    // The innermost parentheses; a comma in them separates no definitions.
+    // Removes the innermost parentheses. A comma inside them separates no definitions.
     definitions = before.replaceAll(/\(([^()]*)\)/g, (_all, list: string) => list.replaceAll(',', ' '));
   }
   return definitions.split(',');

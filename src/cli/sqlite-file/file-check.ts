@@ -41,7 +41,7 @@ export async function checkFile(path: string, thoroughly = true): Promise<FileRe
     report.errors.push(...faults.filter((line) => line !== 'ok').map(String));
     if (report.errors.length === 0) checkContents(column, known, report);
   } catch (error) {
-    // It has its own remedy, and says nothing about the file.
+    // This error has a remedy of its own: better-sqlite3 does not load.
     if (error instanceof DatabaseStartError) throw error;
     report.errors.push(explain(error));
   }

@@ -26,7 +26,7 @@ function isOfStatement(error: unknown): boolean {
 /** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P05|2600.|42P05|E[A-Z_]+)$/;
 
-/** Errors by another session or a limit. The connection stays usable. */
+/** Errors that another session or a limit causes. The connection stays usable. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
 /** data_corrupted, index_corrupted and io_error: the files or the volume of the server are damaged. */
@@ -53,7 +53,7 @@ export function isTransactionTimeout(error: unknown): error is Error {
   return /^25P0[34]$/.test(codeOf(error));
 }
 
-/** The message for an error that `isTransactionTimeout` recognises. Only migrations set that limit, to 0. */
+/** The message for an error that `isTransactionTimeout` recognises. The service sets no transaction_timeout but 0. */
 export function timeoutMessage(error: unknown): string {
   const hasPaused = codeOf(error) === '25P03';
   const reason = hasPaused ? 'paused for too long' : 'exceeded the transaction_timeout of its user or server';
@@ -72,7 +72,7 @@ export function isServerFull(error: unknown): boolean {
   return /^(53...|57P03)$/.test(codeOf(error));
 }
 
-/** Errors after which a COMMIT may have been executed; not time-outs and 25006, which are reported instead of it. */
+/** Errors after which a COMMIT may have been executed. Time-outs of the server and 25006 mean that it was not. */
 const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
 /** The error for a change that may have been committed; `undefined` if the error proves that it was not. */

@@ -146,7 +146,7 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
     .filter((name) => !known.has(name));
 }
 
-/** The codes of a missing table or column; a table without a privilege, or unlogged on a standby, has others. */
+/** The codes of a missing table or column. A missing privilege and an unlogged table on a standby have other codes. */
 const MISSING = /^(42P01|42703|SQLITE_ERROR)$/;
 const ADVICE =
   ': write a migration for it (docs/extending.md, "Change a resource that has records"); migration:generate reads the ' +

@@ -131,7 +131,7 @@ export class SqliteConnection {
 /**
  * The value as PostgreSQL stores it: better-sqlite3 takes no dates, booleans and objects, and version 12 writes a lone
  * surrogate, such as that of a text cut inside an emoji, as bytes that are no UTF-8. It binds every number as a
- * floating-point one, which is 5.0 as a text, and has a fraction after a division.
+ * floating-point number: 5 would be the text 5.0, and its half 2.5. An integer becomes a BigInt.
  */
 function bindable(value: unknown): unknown {
   rejectUnstorable(value);
@@ -141,7 +141,7 @@ function bindable(value: unknown): unknown {
   if (Array.isArray(value)) throw new TypeORMError(ARRAY);
   if (value instanceof Date) return value.toISOString().replace('T', ' ').slice(0, -1);
   const json = JSON.stringify(value);
-  // The JSON of a date library's object is a quoted text, which is below every stored instant.
+  // The object of a date library becomes a quoted text, which sorts before every stored instant.
   if (/^"/.test(json))
     throw new TypeORMError(`SQLite takes no object such as ${json} as a parameter: give a Date or a text`);
   return json;

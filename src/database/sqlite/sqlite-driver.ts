@@ -59,7 +59,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly busyTimeout = this.limits.busyTimeout;
-  // A statement blocks the event loop, within these limits for 2 ms (docs/adr/0080-list-queue.md).
+  // A statement within these limits blocks the event loop for 2 ms (docs/adr/0080-list-queue.md).
   readonly statementLimits = { scannedRows: 2000, jsonBytes: 128 * 1024, firstRecords: 200 };
 
   writer!: Writer;

@@ -14,7 +14,7 @@ const MOST_IN_MEMORY = 64 * 1024 * 1024;
 export const acceptedTypes = (method: string): readonly string[] =>
   method === 'PATCH' ? ['application/json', 'application/merge-patch+json'] : ['application/json'];
 
-/** The request field with which the bytes of a body are kept, to recognise a repetition of the request. */
+/** The header field of requests whose bodies are kept, to compare a repetition with the first request. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /** Bytes of memory for all bodies whose limit is above `BODY_LIMIT`. */

@@ -46,7 +46,7 @@ export class Connection implements ResponseConnection {
   private isRejected = false;
   /** A request that did not arrive in time; without `request` until its header section has arrived. */
   private overdue?: { readonly error: Error; request?: IncomingMessage };
-  /** When the service closed its side, on the clock of `performance.now()`. */
+  /** Time at which the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
   readonly flow: SocketFlow;
 

@@ -129,7 +129,7 @@ export class Connections implements ConnectionOwner {
     NetServer.prototype.close.call(this.server);
   }
 
-  /** Closes the port, after `idleGrace` milliseconds idle connections, and after `timeout` those with requests. */
+  /** Closes the port, then idle connections after `idleGrace` milliseconds, and all others after `timeout`. */
   async finish(timeout: number, idleGrace = 0): Promise<void> {
     this.isClosing = true;
     await this.closePort();

@@ -45,7 +45,7 @@ export class SocketFlow {
 
   /**
    * Tells whether the client has read nothing for `timeout` milliseconds. The kernel accepts bytes only when a third of
-   * its send buffer is free, which a slow reader reaches late: the length of that buffer counts in the second half.
+   * its send buffer is free, which a slow reader reaches late. So a shorter send buffer counts as reading, too.
    */
   isStalled(timeout: number, now: number, readQueues: () => SendQueues): boolean {
     const stalled = this.stalledFor(now);

@@ -83,7 +83,7 @@ export class TrackedResponse extends ServerResponse {
   declare httpConnection: ResponseConnection;
   /** Fastify's reply, once Fastify has received the request. */
   reply?: FastifyReply;
-  /** When the request was passed to Fastify, on the clock of `performance.now()`. */
+  /** Time at which Fastify received the request, on the clock of `performance.now()`. */
   startedAt = 0;
   bufferedBytes = 0;
   /** Whether the status is final. */

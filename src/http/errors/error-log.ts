@@ -14,7 +14,7 @@ import { originOfRequest, routeOf } from '../messages/request.js';
 
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
 const INTERVAL = 10_000;
-/** The same for problems that last until an operator acts. */
+/** The interval for problems that last until an operator acts. */
 const LONG_INTERVAL = 60_000;
 
 /** Logs the first rejection of an outage (503, or 507 because of a full disk) with its cause, and counts the others. */

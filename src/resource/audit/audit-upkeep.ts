@@ -7,7 +7,7 @@ import { placeholders } from '../store/resource-table.js';
 import { chainsOf, CONTENT_COLUMNS, hashOf, lockChain, seal } from './audit-lines.js';
 
 const DAY = 24 * 3_600_000;
-/** Maximum number of lines that one transaction deletes, or that one of `seal` seals: other requests wait for it. */
+/** Maximum number of lines that one transaction deletes or seals: other requests wait for it. */
 const STEP = 500;
 
 /** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */
@@ -38,7 +38,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
       for (const { resource } of chains.filter((chain) => chain.sealed < chain.sequence)) {
         sealed += await transaction(this.dataSource, (tx) => seal(this.dataSource, tx, resource, STEP));
       }
-      // Nothing is open, or the open lines are missing, which `cli audit verify` reports.
+      // All lines have hashes, or lines without a hash are missing, which `cli audit verify` reports.
       if (sealed === 0) return;
     }
   }

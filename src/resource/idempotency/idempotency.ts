@@ -86,7 +86,7 @@ const inProgress = new WeakMap<DataSource, Set<string>>();
 
 /**
  * Runs `write`, which stores its result by `saveResults`, or returns the stored result of an earlier request with this
- * key. No errors are stored, unlike in the draft: they have changed nothing, and a correct request may follow.
+ * key. It stores no errors, although the IETF draft does: they change nothing, and a correct request may follow.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
  * @throws {Error} for a second write with one key, which would get the result of the first
  */

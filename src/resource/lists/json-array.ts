@@ -28,7 +28,7 @@ export async function* arrayChunks(first: JsonPage, others: AsyncIterable<JsonPa
   yield CLOSING;
 }
 
-/** The body of a response that is a stream; by default that of a HEAD, which is empty: Fastify would read a list. */
+/** A response with a stream of JSON. Without `array` it is empty, for HEAD: Fastify would read a whole list. */
 export function jsonStream(array: Readable = Readable.from([])): StreamableFile {
   return new StreamableFile(array, { type: JSON_TYPE });
 }

@@ -28,7 +28,7 @@ export class CachedList {
 }
 
 /**
- * The cache of lists by a key that names their records. A change to the resource changes its ETag, and the next list
+ * The cache of lists. A key names the records of a list. A change to the resource changes its ETag, and the next list
  * replaces the old one. Old lists that clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
  */
 @Injectable()

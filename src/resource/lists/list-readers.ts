@@ -12,7 +12,7 @@ interface ListReader {
   readonly subject: string;
   readonly address: string;
   readonly cutOff: () => void;
-  /** When the client last received a chunk, on the clock of `performance.now()`. */
+  /** Time of the last chunk that the client received, on the clock of `performance.now()`. */
   readAt: number;
 }
 

@@ -190,7 +190,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
         return results;
       });
     } catch (error) {
-      // Also an error in the code of a rule may be that of one record.
+      // An error in the code of a rule may concern one record only.
       if (batch.length === 1 || error instanceof DatabaseError) return batch.map(() => error as Error);
       return this.createEach(batch);
     }

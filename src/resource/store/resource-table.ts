@@ -53,7 +53,7 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /** Sets only changed properties: columns of others may have more digits than this version reads. */
+  /** Sets only changed properties: another version may have stored more digits in the others than this one reads. */
   update(id: Id, changes: Values, revision: number): [statement: string, parameters: unknown[]] {
     const changed = this.valueColumns.filter(({ property }) => property in changes);
     const assigned = changed.map(({ name }) => `${name} = ?, `).join('');

@@ -216,8 +216,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Locks all parents with a rule, as it may do, otherwise new ones, as foreign keys do: locked after the `storage`
-   * row, they would deadlock with a transaction that holds a parent and waits for that row.
+   * Locks the parents that the write will lock: all of them for a rule, otherwise new ones for the foreign keys. After
+   * the `storage` row, this would deadlock with a transaction that holds a parent and waits for that row.
    */
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
     if (this.table.forUpdate === '') return;

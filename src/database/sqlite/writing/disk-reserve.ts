@@ -128,7 +128,7 @@ export class DiskReserve {
 
   /**
    * Moves the WAL into the file, so that the next write starts it again.
-   * @returns `false` while a list reads an older state; `undefined` if the volume fails
+   * @returns `false` while a reader uses an older state; `undefined` if the volume fails
    */
   restartWal(): boolean | undefined {
     try {
@@ -140,7 +140,7 @@ export class DiskReserve {
   }
 
   /**
-   * Makes the WAL small again, which grows while a reader uses an older state (https://sqlite.org/wal.html, section 6).
+   * Shrinks the WAL, which grows while a reader uses an older state (https://sqlite.org/wal.html, section 6).
    * Ends lists of this process, and logs readers of another process. Call it between transactions.
    */
   shrinkWal(): void {
