@@ -45,7 +45,7 @@ describe('the modules of src', () => {
     expect(imports.get('cookies/cookies.controller.ts')).toContain('cookies/cookies.service.ts');
   });
 
-  it('import each other in no circle', () => {
+  it('have no circular imports', () => {
     expect(importCircles()).toEqual([]);
   });
 
@@ -181,7 +181,7 @@ describe('the rules of ESLint for layers', () => {
     });
   const eslint = linter();
 
-  it('are among those of the project', async () => {
+  it('are in the configuration of the project', async () => {
     const rulesOf = async (each: ESLint) => {
       const { rules } = (await each.calculateConfigForFile(join(ROOT, HTTP))) as { rules: Record<string, unknown> };
       return rules['no-restricted-syntax'];

@@ -56,7 +56,7 @@ describe('the files in deploy', () => {
       ['an alert', () => [...rules.matchAll(/expr: ([\s\S]*?)\n +(?:for|labels):/g)].map(String)],
       ['the dashboard', () => targets.map(({ expr }) => expr)],
       ['its variables', () => dashboard.templating.list.map(({ query }) => query)],
-    ])('of %s is a metric of the service', (_where, expressions) => {
+    ])('use only metrics of the service in %s', (_where, expressions) => {
       const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
       expect(asked.size).toBeGreaterThan(0);
       // A counter without an event has a type but no value.
@@ -65,25 +65,25 @@ describe('the files in deploy', () => {
       expect(missing.filter((name) => engine === 'sqlite' || !SQLITE_ONLY.includes(name))).toEqual([]);
     });
 
-    it('counts the bucket of 0.5 s, which an alert needs', () => {
+    it('count the bucket of 0.5 s, which an alert needs', () => {
       expect(exposed).toMatch(/^http_request_duration_seconds_bucket\{.*le="0\.5".*\} 1$/m);
     });
   });
 
-  it('draws every panel from the provisioned data source', () => {
+  it('draw every panel from the provisioned data source', () => {
     const uid = /uid: (\w+)/.exec(read('grafana/provisioning/datasources/prometheus.yaml'))?.[1];
     expect(targets.map(({ datasource }) => datasource.uid)).toEqual(targets.map(() => uid));
     for (const { title } of dashboard.panels) expect(title).not.toBe('');
   });
 
-  it('explains in docs/operating.md the meaning and the remedy of every alert', () => {
+  it('have the meaning and the remedy of every alert in docs/operating.md', () => {
     const guide = read('../docs/operating.md');
     const explained = [...guide.matchAll(/^\| `(\w+)` +(?:\| +\S[^|]*){3}\|$/gm)].map(([, name]) => name!);
     expect(alerts.length).toBeGreaterThan(5);
     expect(alerts.filter((name) => !explained.includes(name))).toEqual([]);
   });
 
-  it('has a test in which each alert fires', () => {
+  it('have a test in which each alert fires', () => {
     const tested = [...read('prometheus/alerts.test.yml').matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)];
     const names = tested.map(([, name]) => name);
     expect(alerts.filter((name) => !names.includes(name))).toEqual([]);
@@ -126,7 +126,7 @@ describe('the files in deploy', () => {
     }
   });
 
-  it('is a unit of the program that serves, with known settings and time to stop', () => {
+  it('have a systemd unit of the service, with known settings and enough time to stop', () => {
     const unit = read('systemd/cookies.service');
     expect(read('../package.json')).toContain(` ${/^ExecStart=\S+ (.*)$/m.exec(unit)![1]}"`);
     const set = /^Environment=(.*)$/m
@@ -137,7 +137,7 @@ describe('the files in deploy', () => {
     expect(Number(/^TimeoutStopSec=(\d+)s$/m.exec(unit)![1])).toBeGreaterThan(10 + 6);
   });
 
-  it('passes certificate and key on by compose.tls.yaml, from the files that docs/operating.md makes', () => {
+  it('pass certificate and key on in compose.tls.yaml, from the files that docs/operating.md makes', () => {
     const override = read('../compose.tls.yaml');
     const settings = [...override.matchAll(/^ {6}(\w+): \/run\/secrets\/(\w+)$/gm)];
     expect(settings.map(([, name]) => name)).toEqual(['TLS_CERT_FILE', 'TLS_KEY_FILE']);
@@ -150,19 +150,19 @@ describe('the files in deploy', () => {
     for (const file of [override, read('../compose.yaml')]) expect(file).toContain('services:\n  service:\n');
   });
 
-  it('has an image whose temporary files of SQLite go to the volume of the database, and not to a small /tmp', () => {
+  it('build an image whose temporary files of SQLite go to the volume of the database, and not to a small /tmp', () => {
     const image = read('../Dockerfile');
     const volume = /^VOLUME (\S+)$/m.exec(image)![1]!;
     for (const setting of [`SQLITE_TMPDIR=${volume}\n`, `DATABASE_URL=sqlite:${volume}/`])
       expect(image).toContain(setting);
   });
 
-  it('gives each container a host name of its own, by which a process tells its drafts from those of others', () => {
+  it('give each container a separate host name, which distinguishes the drafts of its processes', () => {
     // `docker compose run backup` would get the name of the service, and has the same process id.
     for (const file of ['compose.yaml', 'compose.cluster.yaml']) expect(read(`../${file}`)).not.toContain('hostname:');
   });
 
-  it('has backup commands that the command line accepts', async () => {
+  it('have backup commands that the command line accepts', async () => {
     const folder = await folderWith(lines(1));
     const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;
     const compose = /command: \[cli, (backup, .*)\]/.exec(read('../compose.yaml'))![1]!;
@@ -177,7 +177,7 @@ describe('the files in deploy', () => {
     }
   });
 
-  it.each(readdirSync(join(DEPLOY, 'haproxy')))('has its own errors in the shape of all errors: %s', (file) => {
+  it.each(readdirSync(join(DEPLOY, 'haproxy')))('have errors of HAProxy in the shape of all errors: %s', (file) => {
     const errors = [...read(join('haproxy', file)).matchAll(/http-error status (\d+) .* lf-string '(.*?)' (.*)$/gm)];
     expect(errors.map(([, status]) => status)).toEqual(['400', '408', '502', '503', '504']);
     for (const [, status, body, fields] of errors) {
@@ -192,14 +192,11 @@ describe('the files in deploy', () => {
     }
   });
 
-  it.each(readdirSync(join(DEPLOY, 'haproxy')))(
-    'has room for every header section that the service accepts: %s',
-    (file) => {
-      const bytes = Number(/^ +tune\.bufsize (\d+)$/m.exec(read(join('haproxy', file)))?.[1]);
-      // HAProxy keeps 1 KiB for the fields that it adds.
-      expect(bytes).toBeGreaterThanOrEqual(maxHeaderSize + 2048);
-    },
-  );
+  it.each(readdirSync(join(DEPLOY, 'haproxy')))('accept every header section that the service accepts: %s', (file) => {
+    const bytes = Number(/^ +tune\.bufsize (\d+)$/m.exec(read(join('haproxy', file)))?.[1]);
+    // HAProxy keeps 1 KiB for the fields that it adds.
+    expect(bytes).toBeGreaterThanOrEqual(maxHeaderSize + 2048);
+  });
 
   withHaproxy('lets a header section of 15.5 KiB reach the service, and 431 of a larger one the client', async () => {
     await using service = await startService();

@@ -77,7 +77,7 @@ describe('the documents of the project', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('name for ten tasks and more which file to open first, and each of these exists', () => {
+  it('name the existing files to open first for at least ten tasks', () => {
     const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
     const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);
     expect(rows.length).toBeGreaterThanOrEqual(10);

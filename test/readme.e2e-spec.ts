@@ -43,7 +43,7 @@ describe('the README', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('has a tour with the responses that it shows', async () => {
+  it('shows a tour whose commands get the responses that it shows', async () => {
     const { script, steps } = readTour();
     expect(steps.length).toBeGreaterThan(10);
     const { PATH, HOME } = process.env;

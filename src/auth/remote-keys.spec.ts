@@ -105,7 +105,7 @@ describe('the keys of a provider', () => {
     expect(await taken(keys.candidates({ ...ES256, kid: 'new' }))).toEqual([]);
   }, 30_000);
 
-  it('are requested as JSON, from the discovery document on, and may begin with a byte-order mark', async () => {
+  it('are requested as JSON, like the discovery document, and may begin with a byte-order mark', async () => {
     const accepted: unknown[] = [];
     listener = ({ url, headers }, response) => {
       accepted.push(headers.accept);
@@ -138,7 +138,7 @@ describe('the keys of a provider', () => {
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
   });
 
-  it('are awaited by no more requests than allowed; later ones are 503, and known keys keep working', async () => {
+  it('limit the requests that wait for them; further requests are 503, and known keys keep working', async () => {
     listener = json(KEYS);
     keys = remoteKeys(new URL(`${issuer}/keys`), 2);
     const unknown = (): Promise<CryptoKey[]> => taken(keys.candidates({ ...ES256, kid: 'unknown' }));

@@ -79,7 +79,7 @@ describe('the configuration', () => {
     ['WORKERS', 1, 64],
     ['REQUEST_TIMEOUT', 100, 600_000],
     ['COOKIES_CAPACITY', 0, Number.MAX_SAFE_INTEGER],
-  ])('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
+  ])('accepts %s from %d to %d, and rejects values outside', (name, first, last) => {
     for (const inside of [first, last]) expect(errorsOf({ [name]: String(inside) })).toEqual([]);
     for (const outside of [first - 1, BigInt(last) + 1n]) {
       expect(errorsOf({ [name]: String(outside) })).toEqual([expect.stringContaining(`from ${first} to ${last}`)]);
@@ -147,7 +147,7 @@ describe('the configuration', () => {
     'WORKERS=2\r',
     'JWT_AUDIENCE="a"',
     'DATABASE_URL=sqlite:a ',
-  ])('says of %j that the value has white space or quotes around it, and of a value without them nothing', (line) => {
+  ])('reports white space or quotes around %j, and does not report them for a value without them', (line) => {
     const [name, value] = line.split('=') as [string, string];
     expect(errorsOf({ JWT_SECRET: SECRET, [name]: value })).toEqual([
       expect.stringMatching(/^(?=.*(white space|quotes))(?!.*around it.*around it).*around it/),
@@ -244,7 +244,7 @@ describe('the configuration', () => {
     if (secret !== PLATFORM_SETTINGS.jwt.secret.example) expect(errors[0]).not.toContain(secret);
   });
 
-  it('accepts a random JWT_SECRET in any usual writing, and a passphrase of words', () => {
+  it('accepts a random JWT_SECRET in any usual encoding, and a passphrase of words', () => {
     const { parse } = PLATFORM_SETTINGS.jwt.secret;
     for (let time = 0; time < 1000; time++) {
       for (const secret of [

@@ -51,7 +51,7 @@ describe('a batcher', () => {
     expect(isLoaded).toBe(true);
   });
 
-  it('loads an item again that is in flight, since it may have changed', async () => {
+  it('loads an item again while it is in flight, since it may have changed', async () => {
     const pending: ((results: number[]) => void)[] = [];
     const reads = new Batcher<number, number>(() => new Promise((resolve) => pending.push(resolve)), OPTIONS);
     const first = reads.load(1);

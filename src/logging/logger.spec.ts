@@ -12,7 +12,7 @@ it.each([
   expect(JSON.parse(lines.join(''))).toMatchObject({ level, msg: message, context });
 });
 
-it('has a stack as the detail of a message, and once of an error, when there is no context', () => {
+it('logs a stack as the detail of a message, and the stack of an error once, without a context', () => {
   const lines: string[] = [];
   const logger = new NestLogger(pino({ level: 'trace', base: null }, { write: (line) => void lines.push(line) }));
   const error = new Error('the disk burns');

@@ -1,6 +1,6 @@
 import { etagOf, Preconditions } from './preconditions.js';
 
-it('412 tells a weak tag in If-Match, which a proxy may have made, and a tag without quotes from an old one', () => {
+it('the message of a 412 distinguishes a weak tag of a proxy, a tag without quotes and an old tag in If-Match', () => {
   const version = { epoch: 'e', revision: 2 };
   expect(() => new Preconditions(`W/${etagOf(version)}`).isNotModified(version)).toThrow('leave out W/');
   expect(() => new Preconditions('W/"e-1"').isNotModified(version)).toThrow('has changed since you read it');

@@ -172,7 +172,7 @@ describeInBrowser('the admin page', () => {
     await shown('Snow');
   });
 
-  it("shows the new record when it has changed meanwhile, and then sends only the user's changes", async () => {
+  it("shows the new version of a record that has changed meanwhile, and then sends only the user's changes", async () => {
     const { id } = await added();
     await visit(`/cookies/${id}`);
     await button('Change').click();
@@ -255,7 +255,7 @@ describeInBrowser('the admin page', () => {
     },
   );
 
-  it('works by keyboard: signs in, opens a form that keeps the focus, gives it back, and creates', async () => {
+  it('works by keyboard: signs in, opens a form that keeps the focus, returns the focus, and creates a record', async () => {
     const { keyboard } = page;
     const focused = () => page.evaluate('document.activeElement.textContent');
     const tabTo = async (text: string) => {

@@ -44,7 +44,7 @@ describe('the claims of a token', () => {
     expectInvalidToken(await list(service, jws(HS256, payload)));
   });
 
-  it('the last of two claims of one name counts', async () => {
+  it('a token that has a claim twice counts with the last value', async () => {
     const payload = JSON.stringify(claims());
     expect((await list(service, jws(HS256, payload.replace('{', '{"sub":7,')))).status).toBe(200);
     expectInvalidToken(await list(service, jws(HS256, payload.replace(/}$/, ',"sub":7}'))));

@@ -54,7 +54,7 @@ describe('a token that was accepted before', () => {
     }
   });
 
-  it('gets its own permission among many first requests at the same time', async () => {
+  it('has its own scopes when many tokens are first used at the same time', async () => {
     const clients = Array.from({ length: 32 }, (_, index) =>
       Client.of(service, { subject: `client-${index}`, scope: index % 2 === 0 ? 'cookies:read' : 'cookies:write' }),
     );
@@ -111,7 +111,7 @@ const MEASURES = `
   console.log(JSON.stringify(measured));`;
 
 describe('the cache of verified tokens', () => {
-  it('takes no more of the heap than its bound, whatever the tokens, and estimates at most five times too much', () => {
+  it('stays below its limit of memory for every kind of token, and estimates at most five times the real size', () => {
     const args = ['--expose-gc', '--input-type=module', '-e', MEASURES];
     const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     const measured = JSON.parse(stdout) as { taken: number; estimated: number; oldest: boolean; newest: boolean }[];

@@ -121,7 +121,7 @@ describe('cli backup and restore', () => {
     expect((await Client.of(service).post(COOKIE)).body.id).toBe(301);
   });
 
-  it('keeps the keys of requests: a POST that is repeated after a restore returns its first response', async () => {
+  it('keeps idempotency keys: a POST that is repeated after a restore returns its first response', async () => {
     const post = async (): Promise<Answer> => {
       await using service = await startOn(folder);
       return await Client.of(service).post(COOKIE, { 'idempotency-key': 'before-the-backup' });
@@ -211,7 +211,7 @@ describe('cli backup and restore', () => {
       ofNewFile(`PRAGMA encoding = 'UTF-16'; CREATE TABLE t (id)`),
       /in UTF-16le, and must be in UTF-8/,
     ],
-  ])('refuses to restore %s, and leaves the storage as it was', async (_what, damage, fault) => {
+  ])('rejects a restore of %s, and leaves the storage as it was', async (_what, damage, fault) => {
     damage();
     const before = database();
     await expectRejectedByVerify('backup.sqlite', fault);
@@ -381,7 +381,7 @@ describe('cli backup and restore', () => {
     );
   });
 
-  it('restores over a database that is damaged beyond opening, and leaves it no foreign WAL', async () => {
+  it('replaces a database that is too damaged to open, and gives the new database no WAL of the old one', async () => {
     const broken = 'broken'.repeat(2000);
     for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), broken);
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });

@@ -31,7 +31,7 @@ describe('cli export', () => {
       [2, 7],
     ],
     [['--after', '1', '--limit', '1'], [2]],
-  ])('selects with %j', async (args, ids) => {
+  ])('selects the records of %j', async (args, ids) => {
     folder = await folderWith(TEXT);
     const { code, stdout, stderr } = await run(folder, ['export', 'cookies', ...args]);
     expect(code).toBe(0);
@@ -103,7 +103,7 @@ describe('cli export', () => {
     expect(readdirSync(folder)).toEqual(files);
   });
 
-  it('writes one state while clients write', async () => {
+  it('writes one consistent state while clients write', async () => {
     folder = await folderWith(MANY);
     await using service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
     const client = Client.of(service);

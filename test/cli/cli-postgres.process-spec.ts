@@ -91,7 +91,7 @@ describePostgres('the command line and PostgreSQL', () => {
     await execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
-  it('whose response to a COMMIT of an import is lost may have stored it, which the message says', async () => {
+  it('that loses the response to a COMMIT of an import may have stored its lines, as the message says', async () => {
     await onPostgres(['migrate']);
     const input = lines(2500);
     const importing = (environment: Record<string, string>, ...options: string[]) =>

@@ -143,7 +143,7 @@ describe('cli set, with two services on one database', () => {
     await everywhere(read, policy(undefined));
   });
 
-  it('a change reaches a part of the service that still handles the values of its start', async () => {
+  it('a change reaches a listener that is still handling the earlier values', async () => {
     const live = services[0].app.get(LiveConfig, { strict: false });
     const limits: (number | undefined)[] = [];
     await live.onChange(async () => {
@@ -218,7 +218,7 @@ describe('cli set, with two services on one database', () => {
     expect((await run(services[0].folder, ['doctor'])).stdout).toMatch(/ok +set +nothing is set/);
   });
 
-  it('a part of the service that cannot use a change is logged with the name of the table alone, once', async () => {
+  it('a listener that rejects a change is logged once, with the name of the table and no values', async () => {
     const warnings: unknown[] = [];
     services[0].app.useLogger({ log: () => {}, error: () => {}, warn: (text: unknown) => warnings.push(text) });
     let calls = 0;

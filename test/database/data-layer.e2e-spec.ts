@@ -357,7 +357,7 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('passes the turn on when a query runner is released while it waits for the turn', async () => {
+    it('gives the slot to the next writer when a query runner is released while it waits for the slot', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
       await first.startTransaction();

@@ -94,7 +94,7 @@ describe('a full disk', () => {
     }),
   );
 
-  it('is a limit of the size of files, too: POST is 507, and deletes go on', () =>
+  it('may be a limit of the file size: POST is 507, and deletes continue', () =>
     Site.use(async (site) => {
       const wishes = Array.from({ length: 6000 }, (_, id) => line({ id: id + 1, wish: '🍪'.repeat(LONGEST_WISH) }));
       expect(await run(site.folder, ['import', 'cookies'], { input: wishes.join('') })).toMatchObject({ code: 0 });

@@ -50,7 +50,7 @@ describe('writes that wait together', () => {
   const names = async () =>
     (await dataSource.query<{ name: string }[]>('SELECT name FROM notes')).map(({ name }) => name).sort();
 
-  it('share a commit, be they statements or transactions, and have separate results', async () => {
+  it('share a commit as statements and as transactions, and have separate results', async () => {
     await insert('taken');
     // Its name is no ON CONFLICT ROLLBACK.
     await dataSource.query('CREATE TABLE deployments (rollback_of INTEGER)');

@@ -101,7 +101,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(warnings.filter((line) => line.includes('released inside an open transaction'))).toHaveLength(LEAKS);
   });
 
-  it('is not needed for BEGIN through dataSource.query, which is rejected before anything is sent', async () => {
+  it('rejects BEGIN through dataSource.query before anything is sent', async () => {
     const begins = ['BEGIN', 'begin;', '-- traced\nSTART TRANSACTION', "BEGIN; INSERT INTO notes (name) VALUES ('x')"];
     for (const sql of [...begins, 'COMMIT', 'ROLLBACK', 'SAVEPOINT s']) {
       await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...)');
@@ -121,7 +121,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(await stored()).not.toContain('overlooked');
   });
 
-  it('is not needed for a line in the log: the end of a forgotten transaction has one, too', async () => {
+  it('logs the end of a forgotten transaction whose runner was not released', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
     await until(() => warnings.length > 0, 'a warning');

@@ -155,7 +155,7 @@ describePostgres('a transaction', () => {
     }
   });
 
-  it('finds by an index what has expired, and ids that are greater than the last given one', async () => {
+  it('finds expired rows, and ids greater than the last given one, by an index', async () => {
     const { dialect } = engineOf(dataSource);
     const conditions = [
       `idempotency_keys WHERE expires <= ${dialect.now}`,

@@ -278,7 +278,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(named.sql).toContain(`WHERE "label" <> 'name'`);
   });
 
-  it('takes a column its UNIQUE', async () => {
+  it('removes the UNIQUE of a column', async () => {
     await openWith(CreateRelated2000000000000, LosingAUnique2000000000001);
     await migrate(dataSource);
     const insert = (...values: string[]) => dataSource.query('INSERT INTO crates VALUES (?, ?)', values);

@@ -137,7 +137,7 @@ describe('a client that sends requests and does not read', () => {
   // Some 20 of the responses fill the sockets of both sides, and 16 requests may wait.
   const pages = (): string[] => Array.from({ length: 60 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
 
-  it('gets its response later, in order, and what waits behind an unread response is not done before', async () => {
+  it('gets its responses later, in order, and requests behind an unread response are not executed before', async () => {
     await start();
     const socket = await connection({ reads: false });
     socket.write(pages().join('') + post('behind'));
@@ -310,7 +310,7 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
 });
 
 describe('a client that sends more requests than it reads responses', () => {
-  it('has 16 of them waiting behind one that takes long, and gets a response to each in the end', async () => {
+  it('has 16 requests waiting behind a slow one, and finally gets a response to each of its requests', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });
     const socket = await connection();
     const received = receivedBy(socket);
@@ -333,7 +333,7 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('lets another client have its turn after each of them', async () => {
+  it('lets another client have its turn after each of its requests', async () => {
     await start();
     const [one, other] = [await connection(), await connection()];
     await expectServed(other, '/cookies/1');
@@ -452,7 +452,7 @@ describe('connections', () => {
     await closed;
   });
 
-  it('have a timer of the system that finds out when their client has vanished', async () => {
+  it('use TCP keep-alive, which detects a client that has vanished', async () => {
     await start();
     const { localPort } = await connection();
     const hex = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

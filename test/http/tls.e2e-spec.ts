@@ -143,7 +143,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
-    it('closes a handshake whose client has closed its side, without the wait for those that do not end', async () => {
+    it('closes a handshake when its client closes its side, and does not wait for the time-out of handshakes', async () => {
       const started = performance.now();
       for (const bytes of ['', '\x16', '\x16\x03\x01\x02\x00\x01', '\x16\x03\x01\x02', '\x16\x03']) {
         await endedAfter(bytes);
@@ -176,7 +176,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
-    it('does not take a socket that its client has reset for that of another such client', () => {
+    it('distinguishes two sockets that their clients have reset', () => {
       const server: Server = service.app.getHttpServer();
       // Like a socket that is reset, a new one has no address.
       const [accepted, secured] = [new Socket(), new TLSSocket(new Socket())];

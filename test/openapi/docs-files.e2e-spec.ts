@@ -98,7 +98,7 @@ describe('the files of the docs', () => {
     expect(FILES.map(([file]) => file)).toEqual(expect.arrayContaining(paths));
   });
 
-  it('the page keeps no token, takes no settings from its address, and sends the document to nobody', async () => {
+  it('the page keeps no token, takes no settings from its address, and does not send the document elsewhere', async () => {
     const { text } = await client.get('/docs/swagger-initializer.js');
     let options: unknown;
     const document = { currentScript: { src: `${service.url}/docs/swagger-initializer.js` } };

@@ -21,7 +21,7 @@ describe("Spectral's rules for the OWASP API Security Top 10 of 2023", () => {
     expect(await owaspFindings(document)).toEqual([]);
   });
 
-  it('find what is wrong in a changed document', async () => {
+  it('find each fault of a changed document', async () => {
     const { paths, components } = document;
     const { get, post } = paths['/cookies'];
     post.security = [];

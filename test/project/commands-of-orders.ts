@@ -155,7 +155,7 @@ export function describeOrders(commands: ProjectCommands): void {
       await done('restore rebuilt.sqlite');
     });
 
-    it('import of cookies as orders ends with 1, and names what is no property of an order', async () => {
+    it('import of cookies as orders ends with 1, and names the properties that an order does not have', async () => {
       expect(await run('import orders', line({ id: 1 }))).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('"flavor"'),

@@ -84,7 +84,7 @@ describe('the installation', () => {
   it.each([
     ...['dist/src/main.js', 'dist/src/cli/main.js', 'scripts/start.js', 'scripts/cli.js', 'scripts/test.js'],
     ...['scripts/generate.js', 'scripts/native-module.js'],
-  ])('says in one line that Node 18 will not do when %s is run on it', async (program) => {
+  ])('reports in one line that Node 18 is not supported when %s runs on it', async (program) => {
     const { code, stdout, stderr } = await runAsVersion('18.20.8', program);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^Node 18\.20\.8 cannot run this service: install a version .*\n$/);

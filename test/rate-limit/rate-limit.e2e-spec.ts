@@ -146,7 +146,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     expectError(await alice.get('/cookies/1', from('192.0.2.1, 127.0.0.1:5003')), 429, 'RATE_LIMITED');
   });
 
-  it('loses nothing of its limit to requests with an invalid token, which stay 401', async () => {
+  it('does not count requests with an invalid token, which stay 401', async () => {
     const service = await start(LIMITED);
     const stranger = Client.bearing(service, 'a.b.c');
     for (let request = 0; request < 5; request++) {

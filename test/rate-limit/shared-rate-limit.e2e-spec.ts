@@ -31,7 +31,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     for (const service of services.toReversed()) await service.stop();
   });
 
-  it('accept as many requests of a subject as it may send, and report what is left', async () => {
+  it('accept as many requests of a subject as its limit allows, and report how many are left', async () => {
     const clients = services.map((service) => Client.of(service));
     const responses = await Promise.all(numbers(2 * MOST).map((index) => clients[index % 2]!.get('/cookies/1')));
     expect(responses.filter(({ status }) => status === 404)).toHaveLength(MOST);

@@ -25,7 +25,7 @@ import { until } from '../support/until.js';
 const SCOPE = 'cookies:read cookies:write deeds:write audit:read';
 
 describe(`the audit trail of two services on one database (${engineInUse()})`, () => {
-  it('has one chain, whoever writes at the same time', async () => {
+  it('has one chain while requests to both and SQL write at the same time', async () => {
     const services: Service[] = [];
     try {
       services.push(await startService({}, [DeedsModule], [new CreateDeeds1790000500000()]));

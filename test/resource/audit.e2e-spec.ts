@@ -162,7 +162,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     ['192.0.2.7:5000', '192.0.2.7'],
     ['[2001:db8::7]:5000', '2001:db8::7'],
     ['<script>', '127.0.0.1'],
-  ])('has an address and no other text of a proxy: %s', async (forwarded, address) => {
+  ])('has the address that a proxy forwards, and no other text: %s', async (forwarded, address) => {
     const before = await count();
     const headers = { 'x-forwarded-for': forwarded };
     await client.request('POST', '/deeds', { body: { title: 'a', price: '12.30' }, headers });
@@ -231,7 +231,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expectAgreement(await recordsOf(source, Rider), await trail('riders'));
   });
 
-  it('names nobody for SQL in the transaction of a request, and the actor of `actAs` for a job', async () => {
+  it('has no subject for SQL in the transaction of a request, and the actor of `actAs` for a job', async () => {
     const before = await count();
     await client.request('POST', '/deeds/pairs', { body: { title: 'pair', price: null } });
     const actor = { subject: 'nightly job' };
@@ -315,7 +315,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expect(first.headers.get('cache-control')).toBe('private, no-cache');
   });
 
-  it('GET /audit is 403 without its own scope, 401 without a token, and 400 for what is not audited', async () => {
+  it('GET /audit is 403 without its own scope, 401 without a token, and 400 for a resource that is not audited', async () => {
     const other = Client.of(service, { scope: 'deeds:write deeds:read' });
     expectError(await other.get('/audit?resource=deeds'), 403, 'INSUFFICIENT_SCOPE');
     expectError(await Client.bearing(service).get('/audit?resource=deeds'), 401, 'UNAUTHENTICATED');
@@ -337,7 +337,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     ]);
   });
 
-  it('is sealed as far as it goes when lines are missing', async () => {
+  it('is sealed up to the first missing line', async () => {
     await source.query("UPDATE audit_chains SET sequence = sequence + 1 WHERE resource = 'deeds'");
     await upkeep().seal(new AbortController().signal);
     await source.query("UPDATE audit_chains SET sequence = sequence - 1 WHERE resource = 'deeds'");
@@ -448,7 +448,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining('deeds: it has no row in audit_chains')]);
     });
 
-    it('only the last line prune is asked for a deletion: reading all of them would take long', async () => {
+    it('a deletion needs the last prune line: a search of all prune lines would take long', async () => {
       const prune = (place: number, through: number): string =>
         `INSERT INTO audit (resource, sequence, at, operation, record, database_user, "after")
          VALUES ('deeds', ${last + place}, '2026-01-01T00:00:00.000Z', 'prune', '', 'x', '{"through":${through}}')`;
@@ -464,7 +464,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
       expect((await trail()).at(-1)).toMatchObject({ sequence: last, operation: 'create' });
     });
 
-    it('a missing or disabled trigger that protects the trail is found', async () => {
+    it('verify fails when a trigger that protects the trail is missing or disabled', async () => {
       const [off, name] = isSqlite
         ? ['DROP TRIGGER audit_seal', 'audit_seal']
         : ['ALTER TABLE audit DISABLE TRIGGER audit_guard_row', 'audit_guard_row'];

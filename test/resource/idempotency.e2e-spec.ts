@@ -179,7 +179,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), created);
   });
 
-  it('makes one of 20 racing POSTs the first, and the others 409 or repetitions', async () => {
+  it('executes one of 20 racing POSTs; the others are 409 or get its response', async () => {
     const headers = keyed();
     const before = await total();
     const answers = await Promise.all(Array.from({ length: 20 }, () => client.post(COOKIE, headers)));
@@ -304,7 +304,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       expect((await client.request('POST', `${path}/cancel`, { headers: keyed() })).status).toBe(404);
     });
 
-    it('takes Content-Length: 0 and an empty body in chunks for the same request', async () => {
+    it('treats Content-Length: 0 and an empty body in chunks as the same request', async () => {
       const path = `${(await outing()).headers.get('location')!}/cancel`;
       const headers = keyed();
       const first = await client.request('POST', path, { headers });

@@ -210,7 +210,7 @@ describe('GET /cookies after readers have left before its first byte', () => {
     expect((await client.get('/cookies')).body).toHaveLength(1500);
   });
 
-  it('is 503 for the reader that has lost its place meanwhile, and 200 for the others', async () => {
+  it('is 503 for the reader that has lost its slot meanwhile, and 200 for the others', async () => {
     const release = holdResponses();
     await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
     // The maximum for one subject.
@@ -453,23 +453,26 @@ describe('a reader of GET /cookies that stalls', () => {
   it.each([
     ['read from the database', '0'],
     ['from the cache', String(2 ** 28)],
-  ])('is cut off after LIST_TIMEOUT, and no error, the list being %s', async (_what, LIST_CACHE_BYTES) => {
-    await start(LONG, { LIST_TIMEOUT: '3000', LIST_CACHE_BYTES });
-    const logged = collectedLog();
-    if (LIST_CACHE_BYTES !== '0') await client.get('/cookies');
-    const began = performance.now();
-    const reader = await StallingClient.get(service);
-    await reader.read(50_000);
-    // This waits for up to 5 s.
-    await untilMetric(service, IN_FLIGHT, 0);
-    expect(performance.now() - began).toBeGreaterThan(2800);
-    await reader.readAll();
-    expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
-    const metrics = await metricsOf(service);
-    expect(metrics.get('http_connections_cut_total{reason="stalled"}')).toBe(0);
-    expect(metrics.get(CUT_OFF)).toBe(1);
-    expect(logged).toEqual([]);
-  });
+  ])(
+    'is cut off after LIST_TIMEOUT, without an error in the log, when the list is %s',
+    async (_what, LIST_CACHE_BYTES) => {
+      await start(LONG, { LIST_TIMEOUT: '3000', LIST_CACHE_BYTES });
+      const logged = collectedLog();
+      if (LIST_CACHE_BYTES !== '0') await client.get('/cookies');
+      const began = performance.now();
+      const reader = await StallingClient.get(service);
+      await reader.read(50_000);
+      // This waits for up to 5 s.
+      await untilMetric(service, IN_FLIGHT, 0);
+      expect(performance.now() - began).toBeGreaterThan(2800);
+      await reader.readAll();
+      expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+      const metrics = await metricsOf(service);
+      expect(metrics.get('http_connections_cut_total{reason="stalled"}')).toBe(0);
+      expect(metrics.get(CUT_OFF)).toBe(1);
+      expect(logged).toEqual([]);
+    },
+  );
 
   it('is cut off after RESPONSE_STALL_TIMEOUT, and a reader that continues slowly for longer gets all of it', async () => {
     await start(18_000, { RESPONSE_STALL_TIMEOUT: '1000' });
@@ -487,8 +490,8 @@ describe('a reader of GET /cookies that stalls', () => {
   });
 });
 
-describePostgres('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
-  it('keep the place while they read, and a newcomer is 503; a reader that pauses loses the place', async () => {
+describePostgres('readers of GET /cookies on PostgreSQL, with one slot for long lists', () => {
+  it('keep the slot while they read, and a newcomer is 503; a reader that pauses loses the slot', async () => {
     const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
     // The client reads 1 MB in each turn, and the service sends more. Enough of the 39 MB remains at the end.
     const count = 3 * LONG;

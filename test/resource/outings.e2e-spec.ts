@@ -88,7 +88,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect(results[2]).toMatchObject({ reason: { errorCode: 'ALREADY_SEATED' } });
     });
 
-    it('decides on the stored record, whatever happens at the same time', async () => {
+    it('checks the stored record under concurrent changes', async () => {
       const { body } = await book();
       const increase = () => outings().records.update(body.id, ({ guests }) => ({ guests: guests + 1 }));
       await Promise.all(Array.from({ length: 64 }, increase));

@@ -405,7 +405,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(1);
   });
 
-  it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
+  it('stores the valid records of those that are created at the same time, and rejects the others', async () => {
     // The service makes a 400 of this error.
     const many = transaction(dataSource, (tx) =>
       samples.in(tx).createMany([1, 99].map((cookieId) => sample({ cookieId }))),

@@ -177,7 +177,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['startsAtTo=2026-03-01T06:30:00-05:30', [2, 4, 6, 7]],
       ['priceFrom=9.991&priceTo=10.009', [1]],
       ['priceTo=-100.5', [4]],
-    ])('GET with ?%s is 200 with what is within the bounds, in other orders, too', async (query, expected) => {
+    ])('GET with ?%s is 200 with the records within the bounds, in every order', async (query, expected) => {
       expect(await numbers(query)).toEqual(expected);
       const response = await client.get(`/samples?${query}`);
       expect(response.headers.get('x-total-count')).toBeNull();

@@ -89,7 +89,7 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(await records.get(created.record.id)).toEqual(created);
   });
 
-  it('a repository gives the record its id, which is the greatest', async () => {
+  it('a TypeORM repository gives a new record an id greater than all others', async () => {
     const { id: before } = (await post()).body;
     const saved = await samples.save(sample('dd'));
     const { identifiers } = await samples.insert(sample('ee'));

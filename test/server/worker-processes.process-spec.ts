@@ -195,7 +195,7 @@ describe('a service with two workers', () => {
     expect((await metricsOf(shared)).get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
   });
 
-  it('serves on when a worker is killed, stays ready, and soon has another one', async () => {
+  it('stays ready when a worker is killed, and replaces it', async () => {
     const ledger = new Ledger();
     const before = await metricsOf(shared);
     const load = new Load([shared], ledger, CLIENTS);

@@ -30,7 +30,7 @@ describe('copyDatabase', () => {
   const signalWith = (onStep: () => void): AbortSignal =>
     Object.assign(new AbortController().signal, { throwIfAborted: onStep });
 
-  it('copies the state at its beginning, in as many steps as without them, while others write between the steps', async () => {
+  it('copies the state at its start, in the usual number of steps, while others write between the steps', async () => {
     let steps = 0;
     const signal = signalWith(() => {
       steps++;

@@ -42,7 +42,7 @@ const make = (subject: string, options?: ConstructorParameters<typeof Making>[3]
   new Making(queue, subject, began, options);
 
 describe('the queue of lists', () => {
-  it('leaves a quarter of the places to other subjects', async () => {
+  it('leaves a quarter of the slots to other subjects', async () => {
     const lists = Array.from({ length: 5 }, () => make('alice'));
     expect(began).toEqual(['alice', 'alice', 'alice']);
     const other = make('bob');
@@ -61,7 +61,7 @@ describe('the queue of lists', () => {
     expect(began).toHaveLength(9);
   });
 
-  it('gives every other free place to a page, since long lists begin slowly, and the others to the first', async () => {
+  it('gives every other free slot to a page, since long lists begin slowly, and the others to the first list', async () => {
     const first = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
     const long = ['e', 'f', 'g', 'reader'].map((subject) => make(subject));
     const pages = ['reader', 'paging'].map((subject) => make(subject, { isPage: true }));
@@ -95,7 +95,7 @@ describe('the queue of lists', () => {
     expect(began).not.toContain('gone');
   });
 
-  it('frees the place of a list that could not be made', async () => {
+  it('frees the slot of a list that could not be made', async () => {
     const request = { user: { subject: 'alice' }, socket: {} } as unknown as FastifyRequest;
     for (let list = 0; list < 10; list++) {
       await expect(queue.run(request, false, () => Promise.reject(new Error('corrupt')))).rejects.toThrow('corrupt');

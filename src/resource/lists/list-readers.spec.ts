@@ -24,7 +24,7 @@ function admit(readers: ListReaders, subject: string, ip = subject, issuer?: str
 }
 
 describe('the readers of long lists', () => {
-  it('leave a quarter of the places to other subjects', () => {
+  it('leave a quarter of the slots to other subjects', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 6; place++) admit(readers, 'alice', `10.0.0.${place}`);
     expect(() => admit(readers, 'alice', '10.0.0.9')).toThrow(/6 long lists are read with this subject already/);
@@ -33,7 +33,7 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'dave')).toThrow(/8 long lists are read already/);
   });
 
-  it('lose their places when they pause, the longest pause first', () => {
+  it('lose their slots when they pause, the longest pause first', () => {
     const readers = readersOf(2);
     admit(readers, 'slow');
     const steady = admit(readers, 'steady');
@@ -44,7 +44,7 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
   });
 
-  it('lose their places unpaused, the slowest first, if their address has more readers than the address of the newcomer', () => {
+  it('lose their slots without a pause, the slowest first, if their address has more readers than that of the newcomer', () => {
     const readers = readersOf(8);
     const trickling = Array.from({ length: 4 }, (_, index) => [
       admit(readers, `a${index}`, '10.0.0.1'),
@@ -62,7 +62,7 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'honest, and one too many', '10.0.0.3')).toThrow(/8 long lists are read already/);
   });
 
-  it('lose their places when they pause, unless the address of the newcomer has more readers', () => {
+  it('lose their slots when they pause, unless the address of the newcomer has more readers', () => {
     const readers = readersOf(8);
     admit(readers, 'honest', '10.0.0.3');
     for (let index = 0; index < 4; index++) admit(readers, `a${index}`, '10.0.0.1');

@@ -154,7 +154,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
   });
 
-  it('each body of the contract changes what it should', async () => {
+  it('each body of the contract changes each of its properties', async () => {
     await resource.empty();
     const { path: made, record } = await resource.create();
     const replaced = await resource.request('PUT', made, { body: contract.replace });
