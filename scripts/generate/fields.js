@@ -56,7 +56,7 @@ export function parseField(argument, resource) {
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (known === undefined) fail(`a kind is one of ${Object.keys(KINDS).join(', ')}`, `${name}:text:100`);
   try {
-    if (typeof known.field !== 'function' && options !== '') throw new RangeError(`nothing comes behind ${kind}`);
+    if (typeof known.field !== 'function' && options !== '') throw new RangeError(`nothing follows ${kind}`);
     const ofKind = typeof known.field === 'function' ? known.field(name, options, resource) : known.field;
     const checkName = `${resource.plural.replaceAll('-', '_')}_${name}`;
     const field = { name, isOptional: optional !== '', isReadOnly: false, checkName, ...ofKind };

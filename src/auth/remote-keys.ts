@@ -121,7 +121,7 @@ export class RemoteKeys implements TokenKeys {
       this.failure = reason;
       throw this.unavailable(reason);
     }
-    if (this.failure !== undefined) this.logger.log(`The keys of ${this.issuer} are loaded again`);
+    if (this.failure !== undefined) this.logger.log(`The keys of ${this.issuer} can be loaded again`);
     this.failure = undefined;
     if (before !== undefined && !isDeepStrictEqual(before, this.keySet.jwks())) this.onChange();
   }

@@ -104,7 +104,7 @@ function addSetCommand(cli: Command): void {
     .command('set')
     .description(
       'change settings while the service runs, in all its processes and replicas within 5 s; the database keeps them, so ' +
-        'they count after a restart, too, instead of the environment',
+        'they override the environment after a restart, too',
     )
     .argument('[NAME=VALUE...]', 'the settings with their new values')
     .option('--unset <names...>', 'settings that get their value from the environment again')
@@ -119,10 +119,10 @@ function addImportCommand(cli: Command, interrupt: () => AbortSignal): void {
   const file = `${NAMES[0]}.ndjson`;
   const calls = [`${file} --dry-run`, file, `${file} --resume`, `${file}.gz`, `--ids assign < ${file}`];
   const note = `
-All lines of a file are checked before the first is stored, except for what the database knows (unique values,
-references, rules): an error ends the import at the first such line. Lines are stored in batches, and each saves the
-progress: an import that has ended goes on with --resume and the same input, and no line is lost or stored twice. The
-service may run meanwhile. No more records are stored than ${CAPACITIES} allows.
+All lines of a file are checked before the first is stored. Only the database checks unique values, references and
+rules: such an error ends the import at its line. Lines are stored in batches, and each saves the progress: an import
+that has ended early continues with --resume and the same input, and no line is lost or stored twice. The service may
+run meanwhile. No more records are stored than ${CAPACITIES} allows.
 Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
   cli
     .command('import')

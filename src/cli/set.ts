@@ -45,7 +45,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   const operator = `${url.engine === 'postgres' ? url.user : userOfMachine()}@${hostname()}`;
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator);
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
-  for (const name of unset) console.log(`${name} is unset: the environment of the service counts`);
+  for (const name of unset) console.log(`${name} is unset: the environment of the service is in force`);
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
 }
 
@@ -77,5 +77,5 @@ function print(config: Config, rows: readonly StoredSetting[]): void {
     if (row !== undefined) console.log(describeStored(row));
     else console.log(`${name}${value === '' ? ' has no value' : `=${value}`}, by the environment of this command`);
   }
-  for (const problem of problems) console.error(`A row of live_settings does not count: ${problem}`);
+  for (const problem of problems) console.error(`A row of live_settings is ignored: ${problem}`);
 }

@@ -12,7 +12,7 @@ export function affordableConnections(connections: number, descriptors = maxOpen
   const affordable = Math.max(1, Math.min(connections, descriptors - OTHER_DESCRIPTORS));
   if (affordable < connections) {
     new Logger('Service').warn(
-      `This process may open ${descriptors} files, so it keeps ${affordable} of ${connections} connections; ` +
+      `This process can open at most ${descriptors} files, so it keeps ${affordable} of ${connections} connections; ` +
         `raise the limit (\`ulimit -n\`) to ${connections + OTHER_DESCRIPTORS}, or lower MAX_CONNECTIONS`,
     );
   }

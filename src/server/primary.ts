@@ -117,7 +117,7 @@ class Primary {
         // A signal that stops the service also ends the new worker.
         if (this.shutdown.hasBegun) return;
         if (!isServing) {
-          return this.logger.error('A new worker could not start; the old workers that are left go on serving');
+          return this.logger.error('A new worker could not start; the remaining old workers continue to serve');
         }
         old.stop(this.timeout);
         this.forkMissing();

@@ -35,6 +35,6 @@ async function explanation(thrown: unknown): Promise<unknown> {
     // With too few descriptors, Node may also report that a package does not exist.
     const isTooFew = [error, failure].some((each) => (each as NodeJS.ErrnoException).code === 'EMFILE');
     if (!isTooFew) return error;
-    return 'The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.';
+    return 'The service cannot start: the limit of open files is too low. Raise it (`ulimit -n`) to 1024.';
   }
 }

@@ -85,7 +85,7 @@ describe('cli export', () => {
 
     writeFileSync(join(folder, 'no-folder'), '');
     const failed = await run(folder, ['export', 'cookies', '--output', 'no-folder/out.ndjson']);
-    expect(failed).toMatchObject(endedWith(1, 'Nothing is left of it'));
+    expect(failed).toMatchObject(endedWith(1, 'The incomplete file was removed'));
   });
 
   it.each([

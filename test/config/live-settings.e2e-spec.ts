@@ -98,9 +98,7 @@ describe('cli set, with two services on one database', () => {
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
     const doctor = await run(services[0].folder, ['doctor']);
     expect(doctor.stdout).toContain('1 cookies of 1');
-    expect(doctor.stdout).toMatch(
-      /ok +set +COOKIES_CAPACITY=1, set 20\S+Z by \S+@\S+: these count, not the environment/,
-    );
+    expect(doctor.stdout).toMatch(/ok +set +COOKIES_CAPACITY=1, set 20\S+Z by \S+@\S+: these override the environment/);
     await change('COOKIES_CAPACITY=0');
     const check = await run(services[0].folder, ['migrate', '--check-capacity']);
     expect(check.stderr).toMatch(/COOKIES_CAPACITY is 0, and 1 cookies .* set --unset COOKIES_CAPACITY\. Nothing was/);

@@ -24,7 +24,7 @@ describe('the values of cli set', () => {
     };
 
     await run(folder, ['set', '--unset', 'MAINTENANCE']);
-    await second.printed('MAINTENANCE is unset; the environment counts again', REACH);
+    await second.printed('MAINTENANCE is unset; the environment is in force again', REACH);
     await until(async () => !(await post()).includes(503), 'writes in both workers', REACH);
     expect((await client.get('/cookies')).headers.get('x-total-count')).toBe('2');
     expect((await client.post(COOKIE)).status).toBe(507);

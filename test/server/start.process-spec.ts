@@ -105,7 +105,7 @@ describe('a start that fails, and doctor', () => {
   (process.version.startsWith('v20.') ? it : it.skip)('name the limit of open files if it is too low', () => {
     const start = ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, resolve('dist/src/main.js')];
     const { status, stderr } = spawnSync('sh', start, { env: environmentIn(folder), encoding: 'utf8' });
-    const message = 'The service cannot start: it may open too few files. Raise the limit (`ulimit -n`) to 1024.\n';
+    const message = 'The service cannot start: the limit of open files is too low. Raise it (`ulimit -n`) to 1024.\n';
     expect({ status, stderr }).toEqual({ status: 1, stderr: message });
   });
 
@@ -273,7 +273,9 @@ it('a service with few descriptors keeps as many connections as they allow, and 
   await until(() => open() <= 100, '100 open connections');
   expect(open()).toBe(100);
   const warnings = service.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
-  expect(warnings).toEqual([expect.stringContaining('may open 400 files, so it keeps 100 of 4000 connections')]);
+  expect(warnings).toEqual([
+    expect.stringContaining('can open at most 400 files, so it keeps 100 of 4000 connections'),
+  ]);
 });
 
 describe('the built service', () => {

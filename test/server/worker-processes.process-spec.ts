@@ -38,7 +38,7 @@ describe('a worker that cannot start', () => {
     await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', ...preloaded(fails) });
     const before = workersOf(service);
     service.child.kill('SIGHUP');
-    await service.printed('A new worker could not start; the old workers that are left go on serving');
+    await service.printed('A new worker could not start; the remaining old workers continue to serve');
     expect(workersOf(service)).toEqual(before);
     expect((await sendAlone(service)).status).toBe(200);
 

@@ -75,10 +75,10 @@ function realWrite(path: string): string {
   using database = openDatabase(path, { timeout: 5000 });
   try {
     tryWriting(database);
-    return `${path} takes writes`;
+    return `${path} can be written`;
   } catch (error) {
     const [reason] = (error as Error).message.split('\n');
-    throw new Error(`${path} takes no writes (${reason}): ${remedyFor(path, [reason!])}`, { cause: error });
+    throw new Error(`${path} cannot be written (${reason}): ${remedyFor(path, [reason!])}`, { cause: error });
   }
 }
 

@@ -180,7 +180,7 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;
     const count = await recount(dataSource, name.plural);
-    onFixed(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
+    onFixed(`counted again: there are ${count} ${name.pluralText}, and the counter was ${before.used}`);
   }
   return 'triggers, ids and counters are right';
 }
@@ -189,8 +189,8 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
 async function liveSettings(dataSource: DataSource, config: Config): Promise<string> {
   const { stored, problems } = inForce(config, await storedSettings(dataSource));
   if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
-  if (stored.length === 0) return 'nothing is set while the service runs: the environment counts';
-  return `${stored.map(describeStored).join('; ')}: these count, not the environment`;
+  if (stored.length === 0) return 'nothing is set while the service runs: the environment is in force';
+  return `${stored.map(describeStored).join('; ')}: these override the environment`;
 }
 
 async function unfinishedImports(dataSource: DataSource): Promise<string> {

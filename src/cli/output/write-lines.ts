@@ -57,7 +57,7 @@ export async function writeLines(
   } catch (error) {
     signal.throwIfAborted();
     if (path === undefined && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
-    const rest = path === undefined ? '' : ' Nothing is left of it.';
+    const rest = path === undefined ? '' : ' The incomplete file was removed.';
     throw new Failure(`${output ?? 'The output'} is not complete: ${(error as Error).message}.${rest}`, error);
   }
 }

@@ -57,7 +57,7 @@ export class LiveConfig {
     for (const text of stored.map(describeStored).filter((each) => !before.has(each))) this.logger.log(text);
     const names = new Set(stored.map(({ name }) => name));
     for (const { name } of this.stored.filter((each) => !names.has(each.name))) {
-      this.logger.log(`${name} is unset; the environment counts again`);
+      this.logger.log(`${name} is unset; the environment is in force again`);
     }
   }
 }

@@ -54,7 +54,7 @@ export class RawBody {
       const collect = (chunk: Buffer): void => {
         if (length + chunk.length > limit) return fail(tooLarge(limit));
         if (isCounted && bytesInMemory + chunk.length > MOST_IN_MEMORY) {
-          return fail(overloaded('The service holds as many large bodies as it may; try again'));
+          return fail(overloaded('Too many large bodies are in memory; try again'));
         }
         length += chunk.length;
         if (isCounted) bytesInMemory += chunk.length;

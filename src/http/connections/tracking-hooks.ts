@@ -47,7 +47,7 @@ const OF_BODY = /^(?:content-.*|etag|last-modified|link|x-total-count)$/;
 
 /** Replaces the large response to a read by a 503. */
 function rejection(reply: FastifyReply): string {
-  const message = 'The service holds as many unread responses as it may; try again';
+  const message = 'Too many unread responses are in memory; try again';
   const { status, headers, body } = errorResponse(overloaded(message), reply.request.id);
   for (const name of Object.keys(reply.getHeaders())) if (OF_BODY.test(name)) reply.removeHeader(name);
   reply.code(status).headers(headers);
