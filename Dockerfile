@@ -17,8 +17,8 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # SQLite comes compiled in better-sqlite3, whose checksum the lock file holds; the other one is for Node 20.
 RUN npm ci --omit=dev && npm uninstall --no-save --omit=dev better-sqlite3-12
-# What no program reads at run time: C sources, binaries for other platforms, builds for browsers and bundlers, types, maps,
-# manuals. Licences stay, also those that stand in a manual.
+# Removes files that no program reads at run time: C sources, binaries for other platforms, builds for browsers and
+# bundlers, types, maps and manuals. Licences stay, also those in a manual.
 RUN cd node_modules \
     && rm -rf better-sqlite3/deps better-sqlite3/src \
     && find better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
@@ -32,7 +32,7 @@ RUN cd node_modules \
 COPY scripts/sbom.js scripts/
 RUN node scripts/sbom.js > sbom.cdx.json
 
-# Debian with the node program alone: npm, corepack and the headers of the node image are of no use to the service.
+# Debian with only the node program: the service does not need npm, corepack and the headers of the node image.
 FROM ${DEBIAN_IMAGE}
 ARG VERSION=1.0.0
 ARG REVISION=unknown
@@ -45,7 +45,7 @@ LABEL org.opencontainers.image.title="Cookie Storage Service" \
     org.opencontainers.image.source="${SOURCE}"
 COPY --from=dependencies /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
-# A named volume takes its owner from these folders; a number, because orchestrators cannot look names up.
+# A named volume gets the owner of these folders. It is a number, because orchestrators cannot look up names.
 RUN mkdir -m 700 /data /backups && chown 10001:10001 /data /backups
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
@@ -68,7 +68,7 @@ RUN DATABASE_URL=sqlite:/tmp/cookies.sqlite JWT_SECRET=$(node -p 'crypto.randomU
     && cli token --help && rm /tmp/cookies.sqlite*
 VOLUME /data
 EXPOSE 3000 3001
-# The service handles SIGTERM itself as soon as its code is loaded; compose's `init: true` passes it on before that, too.
+# The service handles SIGTERM once its code is loaded. Before that, `init: true` of compose lets it end the process.
 STOPSIGNAL SIGTERM
 # The variables of a proxy (NODE_USE_ENV_PROXY) are for outgoing connections, not for this one.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s --retries=3 \

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the secrets that the compose files mount, each once; what is there stays as it is.
-# The folder is what keeps other users of this machine out: it is closed to all but its owner. Compose mounts the files
-# themselves, past the folder, and containers read them under users of their own (10001, 999, 472), so these stay readable.
+# Makes the secrets that the compose files mount. Existing secrets stay as they are.
+# Only the owner may enter the folder, which protects the secrets on this machine. Compose mounts the files without the
+# folder, and containers read them as other users (10001, 999, 472), so the files are readable.
 set -eu
 umask 077
 cd "$(dirname "$0")/.."
 mkdir -p secrets
-# One that was made before, by other means, may be open.
+# An existing folder may be open to others.
 chmod 700 secrets
 case "$(ls -ld secrets)" in
   drwx------[!+]*) ;;
@@ -16,7 +16,7 @@ case "$(ls -ld secrets)" in
     ;;
 esac
 random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
-# Written aside, so that nobody ever takes a part for the whole.
+# Renames a complete file, so that no reader sees a part of a secret.
 keep() {
   cat > "secrets/.$1"
   [ -s "secrets/.$1" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Replaces the replicas of the cluster one after the other, by the image and settings that the compose file names now.
-# A new one must be healthy before an old one is asked to stop, so that there are never fewer than before.
+# Replaces the replicas of the cluster one by one, with the current image and settings of the compose file.
+# An old replica stops only when a new one is healthy, so their number never decreases.
 set -eu
 cd "$(dirname "$0")/.."
 compose() { ${DOCKER:-docker} compose -f compose.cluster.yaml "$@"; }
@@ -10,7 +10,7 @@ if [ -z "$old" ]; then
   exit 1
 fi
 count=$(compose ps -aq service | wc -l)
-# A new replica that does not become healthy is removed; left there, it would make every later roll fail.
+# Removes a new replica that does not become healthy, because it would make every later run fail.
 remove_new() {
   for replica in $(compose ps -aq service); do
     case $before in *"$replica"*) continue ;; esac
@@ -20,17 +20,17 @@ remove_new() {
   echo 'The roll stopped, because a replica is not healthy (see above).' >&2
   exit 1
 }
-# `compose run` would build a missing image: a version to go back to would be the code of this folder.
+# `compose run` would build a missing image from this folder, although an earlier version was asked for.
 for image in $(compose config --images service); do
   ${DOCKER:-docker} image inspect "$image" > /dev/null 2>&1 || ${DOCKER:-docker} pull "$image" || {
     echo "There is no image $image: build it, or correct VERSION." >&2
     exit 1
   }
 done
-# Once: the migrations of the new image. They must suit the old replicas, which still run (docs/operating.md). A capacity that has
-# been forgotten, below what is stored, ends it here: the new replicas would reject every POST.
+# Runs the migrations of the new image once. They must suit the old replicas, which still run (docs/operating.md). It
+# fails for a capacity below the number of records, because the new replicas would reject every POST.
 compose run --rm --no-deps migrate cli migrate --check-capacity
-# A stopped replica would start again with its old image, and pass for the new one.
+# A stopped replica would start with its old image, and look like the new one.
 compose rm -f service > /dev/null
 for replica in $old; do
   before=$(compose ps -aq service)
