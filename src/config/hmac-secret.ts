@@ -4,7 +4,7 @@ import { problemOf } from './setting.js';
 /** Shortest secret in bytes (RFC 7518 section 3.2). Repetitions do not count. */
 const SHORTEST = 32;
 
-const RIGHT = 'use the output of `openssl rand -base64 32`';
+const REMEDY = 'use the output of `openssl rand -base64 32`';
 
 /** Texts of secrets that are examples in documents and tools, and so are public. */
 const PLACEHOLDER =
@@ -17,13 +17,13 @@ const PLACEHOLDER =
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
   const rule = `must have at least ${SHORTEST} bytes for HS256 (RFC 7518 section 3.2)`;
-  if (bytes.length < SHORTEST) throw new Error(`${rule}; it has ${bytes.length}; ${RIGHT}`);
+  if (bytes.length < SHORTEST) throw new Error(`${rule}; it has ${bytes.length}; ${REMEDY}`);
   const known = 'is the text of a key or certificate, which others may have';
-  if (isKeyFile(value)) throw new Error(`${known}; set a public key in JWT_PUBLIC_KEY, or ${RIGHT}`);
-  if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
+  if (isKeyFile(value)) throw new Error(`${known}; set a public key in JWT_PUBLIC_KEY, or ${REMEDY}`);
+  if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${REMEDY}`);
   const unit = repeatedUnit(bytes);
   const part = unit === 1 ? 'byte' : `${unit} bytes`;
-  if (unit < SHORTEST) throw new Error(`repeats its first ${part}, and is no more secret than that; ${RIGHT}`);
+  if (unit < SHORTEST) throw new Error(`repeats its first ${part}, and is no more secret than that; ${REMEDY}`);
   return value;
 }
 

@@ -35,12 +35,12 @@ export function startTracing(endpoint: URL) {
   api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   api.propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   api.trace.setGlobalTracerProvider(provider);
-  subscribe(FETCH, passOn);
+  subscribe(FETCH, addTraceparent);
   const tracing = { api, tracer: provider.getTracer(SERVICE_NAME, serviceVersion()) };
   useTracing(tracing);
   const stop = async (): Promise<void> => {
     useTracing(undefined);
-    unsubscribe(FETCH, passOn);
+    unsubscribe(FETCH, addTraceparent);
     const sent = provider.shutdown().catch((error: unknown) => failures.report(messageOf(error)));
     const late = sleep(FLUSH_TIMEOUT, undefined, { ref: false });
     await Promise.race([sent, late.then(() => failures.report(`Spans were not sent within ${FLUSH_TIMEOUT} ms`))]);
@@ -66,7 +66,7 @@ function resource() {
 const FETCH = 'undici:request:create';
 
 /** Adds `traceparent` to a request that `fetch` sends inside a span. */
-function passOn(message: unknown): void {
+function addTraceparent(message: unknown): void {
   const { request } = message as { request: { addHeader(name: string, value: string): void } };
   api.propagation.inject(api.context.active(), request, {
     set: (carrier, name, value) => void carrier.addHeader(name, value),

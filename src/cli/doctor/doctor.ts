@@ -12,7 +12,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
   const { url, backupFolder } = config.database;
   const checks: Checks = {
-    ...(fix && { fix: () => fixCounters(config, (line) => say('FIX ', 'counter', line)) }),
+    ...(fix && { fix: () => fixCounters(config, (line) => print('FIX ', 'counter', line)) }),
     keys,
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
@@ -22,10 +22,10 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
     try {
-      say('ok  ', name, await check(config));
+      print('ok  ', name, await check(config));
     } catch (error) {
       failed++;
-      say('FAIL', name, error instanceof ConfigError ? error.errors.join('; ') : (error as Error).message);
+      print('FAIL', name, error instanceof ConfigError ? error.errors.join('; ') : (error as Error).message);
     }
   }
   if (failed > 0) throw new Failure(`${failed} of ${Object.keys(checks).length + 1} checks failed.`);
@@ -34,16 +34,16 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
 function settings(): Config {
   try {
     const config = loadConfigFromProcess(SETTINGS);
-    say('ok  ', 'settings', config.environment);
+    print('ok  ', 'settings', config.environment);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const line of error.errors) say('FAIL', 'settings', line);
+    for (const line of error.errors) print('FAIL', 'settings', line);
     throw new Failure('Correct the settings first; the other checks need them.', error);
   }
 }
 
-function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {
+function print(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {
   console.log(`${outcome}  ${name.padEnd(15)}  ${detail}`);
 }
 

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Config } from '../../config/config.js';
 import { UsageError } from '../command-errors.js';
-import { BESIDE, isSameFile } from '../sqlite-file/database-path.js';
+import { DATABASE_FILE_SUFFIXES, isSameFile } from '../sqlite-file/database-path.js';
 
 /**
  * The file that a command writes, with links resolved; it may not exist yet. `undefined` is stdout.
@@ -15,7 +15,7 @@ export async function outputFile({ database: { url } }: Config, output: string):
   if (output === '-' || output === '/dev/stdout') return undefined;
   const path = await resolveLinks(output);
   const database = url.engine === 'sqlite' ? [await resolveLinks(url.path)] : [];
-  for (const file of database.flatMap((each) => [each, ...BESIDE.map((suffix) => each + suffix)])) {
+  for (const file of database.flatMap((each) => [each, ...DATABASE_FILE_SUFFIXES.map((suffix) => each + suffix)])) {
     // SQLite deletes or overwrites files with these names, also those that it has not made.
     if (path !== file && !(await isSameFile(path, file))) continue;
     throw new UsageError(`${output} ${database.includes(file) ? 'is the database itself' : 'belongs to the database'}`);

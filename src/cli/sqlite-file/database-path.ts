@@ -5,7 +5,7 @@ import { PLATFORM_SETTINGS } from '../../config/platform-settings.js';
 import { Failure } from '../command-errors.js';
 
 /** Suffixes of all files beside a database, including those of the service. */
-export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
+export const DATABASE_FILE_SUFFIXES = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
 /** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {

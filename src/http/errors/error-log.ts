@@ -47,7 +47,7 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 
   /** Logs a stream that failed after its first bytes: its client gets a success status with an incomplete body. */
-  brokeOff(error: Error, request: FastifyRequest): void {
+  logBrokenStream(error: Error, request: FastifyRequest): void {
     const where = `${request.method} ${routeOf(request)} broke off (request ${request.id})`;
     const outage = this.outageOf(error);
     if (outage === undefined) this.logger.error(where, stackOf(error));
@@ -85,7 +85,7 @@ export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
     if (payload instanceof Readable) {
       payload.once('error', (error) => {
         // An HttpException is not an error of the source: the client has read the list too slowly.
-        if (reply.raw.headersSent && !(error instanceof HttpException)) errors.brokeOff(error, request);
+        if (reply.raw.headersSent && !(error instanceof HttpException)) errors.logBrokenStream(error, request);
       });
     }
     done(null, payload);

@@ -10,7 +10,7 @@ const SHARES = 4;
 const OVERHEAD = 1024;
 
 /** Maximum number of lists that are collected at the same time: an incomplete list takes memory, too. */
-const COLLECTED_AT_ONCE = 2;
+const MAX_COLLECTING = 2;
 
 /** A cached list, with the number of its current readers. */
 export class CachedList {
@@ -56,7 +56,7 @@ export class ListCache {
 
   /** Passes the chunks of a list on, and caches the list at its end. It collects only as many lists as fit. */
   async *collect(etag: string, key: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    if (this.staleBytes + this.longest > this.lists.maxSize || this.collecting >= COLLECTED_AT_ONCE) {
+    if (this.staleBytes + this.longest > this.lists.maxSize || this.collecting >= MAX_COLLECTING) {
       yield* source;
       return;
     }

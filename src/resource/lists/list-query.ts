@@ -95,7 +95,7 @@ function AfterParameter({ ids }: ResourceName, sorts: Sorts): PropertyDecorator 
     ValidateBy({
       name: 'isAfter',
       validator: {
-        validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts, ids),
+        validate: (value, argumentsOf) => isValidAfter(value, sortOf(argumentsOf!), sorts, ids),
         defaultMessage: (argumentsOf) =>
           ID_SORTS.includes(sortOf(argumentsOf!))
             ? 'must be given once, as the id of the last record seen, or 0'
@@ -123,7 +123,7 @@ const AFTER_ID_OR_CURSOR = {
 const sortOf = ({ object }: ValidationArguments): string => (object as { sort?: string }).sort ?? 'id';
 
 /** Tells whether a value of `after` fits the sort: an id, 0, or a cursor. An integer has been parsed already. */
-function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
+function isValidAfter(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
   if (value === 0) return true;
   if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return ids.isId(value);
   if (typeof value !== 'string') return false;

@@ -191,7 +191,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /** The next id would be greater than 2^53 - 1. */
-  private idsSpent(): StorageFullError {
+  private idsExhausted(): StorageFullError {
     const { name } = this.table;
     logger.error(
       `The ids of ${name} are used up: an id near 2^53 was stored. Export ${name}, and import them with --ids assign`,
@@ -286,7 +286,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
         part.flatMap(({ record, version }) => [...table.parametersOf(record, bringIds), version.revision]),
         () => part.map(({ version }, index) => [version.revision, creations[start + index]!.actor ?? currentActor()]),
       ).catch((error: unknown) => {
-        throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
+        throw error instanceof UnsafeIntegerError ? this.idsExhausted() : error;
       });
       // RETURNING promises no order of its rows.
       const ids = new Map(rows.map((row) => [row.revision, row.id]));

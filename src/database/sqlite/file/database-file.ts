@@ -53,18 +53,18 @@ export class DatabaseFile {
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
     this.assertNotMoved();
-    const moved = [this.database, this.wal, this.walIndex].find((file) => !isWhereItWas(file));
+    const moved = [this.database, this.wal, this.walIndex].find((file) => !isUnmoved(file));
     if (moved === undefined) return;
     this.setWalAside();
-    this.lose(`${moved.path} was removed or replaced`);
+    this.markLost(`${moved.path} was removed or replaced`);
   }
 
   /** @throws {DatabaseUnavailableError} if the WAL is shorter than its index says, or an error with a code of SQLite */
   checkWal(): void {
     const end = this.endOfWal();
-    // Not `fstat`: see `isWhereItWas`. A process that truncates the WAL as SQLite does changes the index first.
+    // Not `fstat`: see `isUnmoved`. A process that truncates the WAL as SQLite does changes the index first.
     const isShorter = end > 0 && read(this.wal.descriptor, Buffer.alloc(1), end - 1) === 0;
-    if (isShorter && this.endOfWal() === end) this.lose(`${this.wal.path} was truncated`);
+    if (isShorter && this.endOfWal() === end) this.markLost(`${this.wal.path} was truncated`);
   }
 
   /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
@@ -96,7 +96,7 @@ export class DatabaseFile {
   /** Renames the WAL if another file has replaced the database: the next start would write the WAL into that file. */
   private setWalAside(): void {
     const inode = inodeOf(fs.statSync(this.path, { throwIfNoEntry: false }));
-    if (inode === undefined || inode === this.database.inode || !isWhereItWas(this.wal)) return;
+    if (inode === undefined || inode === this.database.inode || !isUnmoved(this.wal)) return;
     const aside = `${this.wal.path}-of-replaced-file-${Date.now()}`;
     try {
       fs.renameSync(this.wal.path, aside);
@@ -108,7 +108,7 @@ export class DatabaseFile {
     }
   }
 
-  private lose(what: string): never {
+  private markLost(what: string): never {
     const message = `${what} while the service ran; restart the service`;
     this.lost = new DatabaseUnavailableError(message, undefined, 'unreachable');
     logger.error(message);
@@ -151,7 +151,7 @@ function held(path: string, descriptor: number): HeldFile {
  * Reads the link of the descriptor, which is cheap. A `stat` of the file between two writes would add a second inode
  * update to each flush on Linux 6.13 and newer (https://docs.kernel.org/filesystems/multigrain-ts.html).
  */
-function isWhereItWas({ path, descriptor, inode, target }: HeldFile): boolean {
+function isUnmoved({ path, descriptor, inode, target }: HeldFile): boolean {
   if (target !== undefined && targetOf(descriptor) === target) return true;
   return inodeOf(fs.statSync(path, { throwIfNoEntry: false })) === inode;
 }

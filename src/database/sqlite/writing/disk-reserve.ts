@@ -34,8 +34,8 @@ const ZEROS = Buffer.alloc(64 * 1024);
 /** Milliseconds until the next attempt to shrink the WAL while another process reads an old state. */
 const PAUSE = 60_000;
 
-const CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
-const ELSEWHERE =
+const LISTS_CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
+const OTHER_PROCESS_READS =
   'The write-ahead log has grown too large, and another process keeps it from restarting: end the program that reads ' +
   'the database file, such as a copy or the shell of SQLite';
 
@@ -149,8 +149,8 @@ export class DiskReserve {
     const ended = this.snapshots.endAll();
     const isRestarted = this.restartWal();
     this.shrinkAfter = now + (isRestarted ? SIZE_AGE : PAUSE);
-    if (isRestarted === false) this.logger.warn(ELSEWHERE);
-    else if (ended > 0) this.logger.warn(CUT_OFF);
+    if (isRestarted === false) this.logger.warn(OTHER_PROCESS_READS);
+    else if (ended > 0) this.logger.warn(LISTS_CUT_OFF);
   }
 
   /** Keeps the space while no process has the database open. Call it before the connections close. */
