@@ -152,7 +152,7 @@ describe('migrations', () => {
       }
     });
 
-    it('are missing where an entity has a column that the database lacks', async () => {
+    it('are reported as missing when an entity has a column that the database lacks', async () => {
       await migrate(dataSource);
       expect(await unreadableEntities(dataSource)).toEqual([]);
       await dataSource.query('ALTER TABLE cookies RENAME COLUMN wish TO hope');

@@ -116,7 +116,7 @@ describe('the log of a service with problems', () => {
     expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
   });
 
-  it('has one warning for writes that wait for a lock in vain', async () => {
+  it('has one warning for all writes whose wait for a lock times out', async () => {
     await using service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
     const other = openDatabase(join(service.folder, 'cookies.sqlite'));
     try {

@@ -41,7 +41,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private migrating = false;
   /** Set before `isReleased`, because statements in flight may still run. */
   private isReleasedByCaller = false;
-  /** The statement that ends a transaction, until the next statement. */
+  /** Settles when the last transaction has ended. Absent after the next statement. */
   private ending?: Promise<unknown>;
   /** Resolves when no statement is in flight. */
   private settled: Promise<unknown> = Promise.resolve();

@@ -55,7 +55,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     const before = new Date(time - age).toISOString();
     for (const { resource } of await chainsOf(tx)) {
       const [{ through }] = await tx.query<[{ through: number | null }]>(
-        // Up to the first line that stays: a clock that was wrong for a time wrote old times after newer ones.
+        // Ends before the first line that stays: a clock that was wrong for a time wrote old times after newer ones.
         `WITH oldest AS (SELECT sequence, at FROM audit WHERE resource = ? AND operation <> 'prune'
            ORDER BY sequence LIMIT ${STEP})
          SELECT max(sequence) AS through FROM oldest
