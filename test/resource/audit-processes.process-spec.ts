@@ -154,10 +154,21 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
         code: 1,
         stdout: expect.stringContaining('the triggers that audit the cookies are missing or outdated'),
       });
-      expect((await doctor('--fix')).stdout).toContain('the triggers that audit the cookies are corrected');
+      expect((await doctor('--fix')).stdout).toContain('audit the cookies are missing or outdated: corrected');
       expect((await doctor()).stdout).not.toContain('triggers');
       inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_audit_update; DROP TRIGGER cookies_insert'));
-      expect((await doctor('--fix')).stdout).toContain('the triggers that count and audit the cookies are corrected');
+      expect((await doctor('--fix')).stdout).toMatch(/count the cookies .*audit the cookies .*: corrected/);
+    });
+
+    it('goes on beside a version that does not audit: its doctor says so, and ends it with --fix', async () => {
+      const left =
+        'changes of the cookies are in the audit trail, though this version does not audit them (a newer one may)';
+      const unaudited = await run(folder, ['doctor']);
+      expect(unaudited).toMatchObject({ code: 1, stdout: expect.stringContaining(left) });
+      expect(unaudited.stdout).not.toContain('missing or outdated');
+      expect((await run(folder, ['doctor', '--fix'])).stdout).toContain(`${left}: corrected`);
+      expect((await run(folder, ['doctor'])).code).toBe(0);
+      expect(await run(folder, ['doctor', '--fix'], { environment: AUDITED_COOKIES })).toMatchObject({ code: 0 });
     });
 
     it('is in a backup, and goes on after a restore', async () => {

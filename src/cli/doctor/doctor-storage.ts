@@ -114,8 +114,7 @@ async function counters(dataSource: DataSource, config: Config): Promise<string>
     if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
     const { used, count } = found;
     const capacity = await capacityFor(dataSource, config, resource);
-    const triggers = await wrongTriggers(dataSource, resource);
-    if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
+    problems.push(...(await wrongTriggers(dataSource, resource)));
     const id = await idAfterSequence(dataSource, resource);
     if (id !== undefined) problems.push(`the next ids of the ${pluralText} are taken, up to ${id}: POST is 409`);
     if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
@@ -136,14 +135,14 @@ async function idAfterSequence(dataSource: DataSource, { name }: Resource): Prom
   return row?.id;
 }
 
-/** Names the triggers of a resource that differ from the triggers of this version. */
-async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string | undefined> {
+/** Tells how the triggers of a resource differ from the triggers of this version. */
+async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string[]> {
   const sql = committed(dataSource);
   const counting = await hasTriggers(sql, dataSource, name.plural);
   const auditing = await hasAuditTriggers(sql, dataSource, name.plural, audited);
-  if (counting && auditing) return undefined;
-  const kinds = [...(counting ? [] : ['count']), ...(auditing ? [] : ['audit'])];
-  return `the triggers that ${kinds.join(' and ')} the ${name.pluralText}`;
+  const missing = (kind: string) => `the triggers that ${kind} the ${name.pluralText} are missing or outdated`;
+  const left = `changes of the ${name.pluralText} are in the audit trail, though this version does not audit them (a newer one may)`;
+  return [...(counting ? [] : [missing('count')]), ...(auditing ? [] : [audited ? missing('audit') : left])];
 }
 
 /** Checks what protects the audit trail; `cli audit verify` checks its lines. */
@@ -163,11 +162,11 @@ export async function fixCounters(config: Config, onFixed: (line: string) => voi
   await using dataSource = await openConfiguredDatabase(config);
   for (const resource of RESOURCES) {
     const { name, audited = false } = resource;
-    const triggers = await wrongTriggers(dataSource, resource);
-    if (triggers !== undefined) {
+    const wrong = await wrongTriggers(dataSource, resource);
+    if (wrong.length > 0) {
       const capacity = await capacityFor(dataSource, config, resource);
       await prepareStorage(dataSource, { resource: name.plural, capacity, audited }, true);
-      onFixed(`${triggers} are corrected`);
+      onFixed(`${wrong.join('; ')}: corrected`);
     }
     const id = await idAfterSequence(dataSource, resource);
     if (id !== undefined) {
