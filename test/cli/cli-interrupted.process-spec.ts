@@ -87,7 +87,7 @@ describe('a command that replaces a file', () => {
   });
 
   it.each([
-    { ...BACKUP, fault: `copy ${BACKUP.draft}`, says: /^There is no new backup: the copy is not sound: / },
+    { ...BACKUP, fault: `copy ${BACKUP.draft}`, says: /^There is no new backup: the copy fails the checks: / },
     {
       ...RESTORE,
       fault: 'close draft.sqlite',

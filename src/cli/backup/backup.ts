@@ -33,7 +33,7 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     const { errors, drifts, counts, migrations } = await checkFile(draft);
     const remedy = `Correct it first: ${CLI} doctor --fix`;
     if (drifts.length > 0) throw new Failure(`the database has a wrong counter: ${drifts.join('; ')}. ${remedy}`);
-    if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
+    if (errors.length > 0) throw new Failure(`the copy fails the checks: ${errors.join('; ')}. See: ${CLI} doctor`);
     const differences = await differencesFromFresh(draft, migrations, config);
     if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
     interrupt.throwIfAborted();
