@@ -71,18 +71,21 @@ function changedTypes(changed: Table, table: Table) {
   });
   return changed.columns
     .map((column, index) => {
-      return { column: `"${column.name}"`, before: typeOf(table.columns[index]!), after: typeOf(column) };
+      const earlier = table.columns[index]!;
+      const names = { before: `"${earlier.name}"`, after: `"${column.name}"` };
+      return { names, before: typeOf(earlier), after: typeOf(column) };
     })
     .filter(({ before, after }) => !isDeepStrictEqual(before, after));
 }
 
 /**
- * Statements that turn values into days or instants as they are stored, and back. The last of them fail for a value
- * that a changed column must not have: SQLite stores any value in any column. TypeORM runs those of `down` backwards.
+ * Statements after a rebuild that turn values into days or instants as they are stored, and back. The last of them fail
+ * for a value that a changed column must not have: SQLite stores any value in any column. TypeORM runs those of `down`
+ * backwards.
  */
 export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
   const conversionsTo = (side: 'before' | 'after'): Query[] =>
-    changedTypes(changed, table).flatMap(({ column, [side]: { type } }) => {
+    changedTypes(changed, table).flatMap(({ names: { [side]: column }, [side]: { type } }) => {
       const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
       return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
     });
@@ -96,7 +99,8 @@ const dateSql = (type: string, column: string): string => `strftime('${FORMATS[t
 
 /** Statements that fail, also in a generated migration, with a message as a JSON path: SQL has no other way to fail. */
 function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[] {
-  return changedTypes(changed, table).flatMap(({ column, [side]: { type, scale, precision, length } }) => {
+  return changedTypes(changed, table).flatMap(({ names, [side]: { type, scale, precision, length } }) => {
+    const { [side]: column } = names;
     const conditions = [
       FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
       STORED[type] !== undefined && `typeof(${column}) IN ${STORED[type]}`,

@@ -147,8 +147,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     dropUniques(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = conversions(changed, table);
+    // A revert runs the statements backwards, so these come after the rebuild there, too.
+    await this.executeQueries([], down);
     await super.recreateTable(changed, table, migrateData);
-    await this.executeQueries(up, down);
+    await this.executeQueries(up, []);
   }
 
   /** Translates the type and the default of a column, which a migration names for both engines, to those of SQLite. */
