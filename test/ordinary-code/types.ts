@@ -289,6 +289,14 @@ export const TYPES: Habits = {
       (await stored(items, { name, deleted: null, created: new Date(1.7e12 + 123) })).created.getTime(),
     1.7e12 + 123,
   ],
+  'a text as an instant is read as by Date: a day is in UTC, and .5 is half a second': [
+    async ({ items, name }) => {
+      const texts = ['2026-01-31', '2026-01-31T12:00:00.5', '2026-01-31T12:00:00+05:45'];
+      const each = texts.map((text, index) => stored(items, { name: `${name} ${index}`, created: text as never }));
+      return (await Promise.all(each)).map(({ created }, index) => created.getTime() - Date.parse(texts[index]!));
+    },
+    [0, 0, 0],
+  ],
   'raw SQL takes a Date and a boolean as parameters': [
     async ({ dataSource, items, name }) => {
       const moments = [1, 2, 3].map((milliseconds) => new Date(1.7e12 + milliseconds));

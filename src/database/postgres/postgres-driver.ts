@@ -182,10 +182,15 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return new PostgresQueryRunner(this, mode);
   }
 
-  /** Leaves a boolean to PostgreSQL. TypeORM would store false for `1` and `'true'` if the type is the class Boolean. */
+  /**
+   * Leaves a boolean to PostgreSQL: TypeORM would store false for `1` and `'true'` if the type is the class Boolean.
+   * Reads a text as `Date` does: TypeORM would read a day in the zone of the process, and `.5` seconds as 5 ms.
+   */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const isBoolean = column.type === Boolean && column.transformer === undefined;
-    return isBoolean ? value : super.preparePersistentValue(value, column);
+    if (column.transformer !== undefined) return super.preparePersistentValue(value, column);
+    if (column.type === Boolean) return value;
+    const prepared: unknown = super.preparePersistentValue(value, column);
+    return typeof value === 'string' && prepared instanceof Date ? new Date(value) : prepared;
   }
 
   override normalizeType(column: Parameters<TypeOrmPostgresDriver['normalizeType']>[0]): string {
