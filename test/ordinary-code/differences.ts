@@ -35,6 +35,9 @@ export class Sample {
 
   @Column({ type: Date, nullable: true })
   at!: unknown;
+
+  @Column('simple-enum', { enum: ['small', 'medium', 'large'], nullable: true })
+  size!: unknown;
 }
 
 interface Difference {
@@ -248,6 +251,27 @@ export const DIFFERENCES: readonly Difference[] = [
     },
     sqlite: expect.objectContaining({ message: expect.stringContaining('give a Date or a text') }),
     postgres: 1,
+  },
+  {
+    what: 'an instant from an object of a date library',
+    habit: stores({ at: { toJSON: () => '2026-01-31T12:00:00Z' } }),
+    sqlite: expect.objectContaining({ message: expect.stringContaining('is no instant: use a Date') }),
+    postgres: [new Date('2026-01-31T12:00:00Z')],
+  },
+  {
+    what: 'the order of the values of a simple-enum',
+    habit: async (samples) => {
+      await samples.insert([{ size: 'medium' }, { size: 'small' }, { size: 'large' }]);
+      return (await samples.find({ order: { size: 'ASC' } })).map(({ size }) => size);
+    },
+    sqlite: ['large', 'medium', 'small'],
+    postgres: ['small', 'medium', 'large'],
+  },
+  {
+    what: 'a simple-enum compared with another value',
+    habit: (samples) => samples.countBy({ size: 'giant' }),
+    sqlite: 0,
+    postgres: REJECTED,
   },
   {
     what: 'a day compared with a Date',
