@@ -98,7 +98,10 @@ class NarrowingByStatements2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Widens a number, and gives a number that becomes a text another name. Its way back runs the statements that `migration:generate` writes, the last one first. */
+/**
+ * Widens a number, and makes a text with another name of one. Its way back runs the statements that
+ * `migration:generate` writes, the last one first.
+ */
 class WideningByMethods2000000000001 implements MigrationInterface {
   private downQueries: readonly { readonly query: string }[] = [];
 
