@@ -30,7 +30,7 @@ export class ListTurns {
   list(): RunStatement {
     const list: List = { spent: 0 };
     return <T>(statement: () => T): T | Promise<T> => {
-      if (this.waiting.length === 0 && this.spent < SHARE) return this.measured(list, statement);
+      if (this.spent < SHARE) return this.measured(list, statement);
       return new Promise<T>((resolve) => {
         const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
         this.waiting.push({ list, start: inSameSpan(start) });
