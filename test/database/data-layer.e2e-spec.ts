@@ -17,6 +17,7 @@ import { type Database, openDatabase } from '../../src/database/sqlite/better-sq
 import type { Environment } from '../../src/config/config.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../src/database/errors.js';
 import { openSnapshot, type Snapshot } from '../../src/database/engine.js';
+import { openDescriptors } from '../faults/process-figures.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 
@@ -465,6 +466,7 @@ describe('the data layer, used by a module without special code for it', () => {
       await runner.manager.insert(Note, { name: 'hanging' });
       await dataSource.destroy();
       expect(writing.open).toBe(false);
+      expect(openDescriptors(process.pid, [file])).toBe(openDescriptors(process.pid));
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
   });

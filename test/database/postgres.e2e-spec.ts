@@ -155,6 +155,15 @@ describePostgres('a transaction', () => {
     }
   });
 
+  it('of ordinary code that conflicts with another one is unavailable', async () => {
+    const conflicting = dataSource.transaction('REPEATABLE READ', async (manager) => {
+      await manager.query('SELECT 1 FROM notes');
+      await dataSource.query(`UPDATE notes SET name = name WHERE id = 2`);
+      await manager.query(`UPDATE notes SET name = name WHERE id = 2`);
+    });
+    await expect(conflicting).rejects.toThrow(DatabaseUnavailableError);
+  });
+
   it('finds expired rows, and ids greater than the last given one, by an index', async () => {
     const { dialect } = engineOf(dataSource);
     const conditions = [
