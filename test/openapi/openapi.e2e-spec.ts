@@ -1,12 +1,12 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Body, Controller, Module, Post } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { IsInt, IsString } from 'class-validator';
+import { IsInt } from 'class-validator';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
+import { IntegerProperty } from '../../src/resource/properties.js';
 import { withoutRequestId } from '../support/expect-error.js';
 import { leaveNoRoom } from '../support/faults/full-database.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
@@ -32,9 +32,8 @@ const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
 const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
 
 class LetterDto {
-  @ApiProperty()
-  @IsString()
-  text!: string;
+  @IntegerProperty(0, 2 ** 31)
+  weight!: number;
 
   @IsInt()
   stamps!: number;
@@ -237,7 +236,8 @@ describe('the OpenAPI document', () => {
     await using service = await startService({}, [LettersModule]);
     const { json } = await OpenApiDocument.of(service);
     expect(json.components.schemas.LetterDto.additionalProperties).toBeUndefined();
-    const body = { text: 'Rain', stamps: 1 };
+    expect(json.components.schemas.LetterDto.properties.weight.format).toBe('int64');
+    const body = { weight: 5, stamps: 1 };
     expect((await Client.of(service).request('POST', '/letters', { body })).status).toBe(201);
   });
 
