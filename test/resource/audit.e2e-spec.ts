@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate } from '../../src/database/schema/migrations.js';
@@ -360,6 +361,18 @@ describe(`the audit trail (${engineInUse()})`, () => {
       code: 0,
       stdout: expect.stringContaining(`deeds: 2 lines from ${before.length + 1} to`),
     });
+  });
+
+  it('is pruned after a transaction that has written a line', async () => {
+    await source.query('DELETE FROM leases');
+    let pruned: Promise<void> | undefined;
+    await source.transaction(async (manager) => {
+      await manager.query("INSERT INTO deeds (title) VALUES ('meanwhile')");
+      pruned = upkeep().prune(-60_000);
+      await Promise.race([pruned, sleep(200)]);
+    });
+    await pruned;
+    expect(await verify()).toMatchObject({ code: 0 });
   });
 
   (isSqlite ? it : it.skip)('is sealed 500 lines at a time, for which other requests wait', async () => {
