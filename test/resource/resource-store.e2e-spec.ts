@@ -258,12 +258,10 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   });
 
   it('gives two resources with the same properties different ETags, because a handler may choose one for a subject', () => {
-    const twins = new ResourceRepository(
-      new ResourceName('twin'),
-      dataSource.getRepository(Twin),
-      new UsageCounter('twins', 3),
-    );
+    const usage = new UsageCounter('twins', 3);
+    const twins = new ResourceRepository(new ResourceName('twin'), dataSource.getRepository(Twin), usage);
     expect(twins.table.layout).not.toBe(samples.table.layout);
+    expect(usage.versionOf({ epoch: 'e', revision: 1 }).epoch).toBe(`e${twins.table.layout}`);
   });
 
   it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {
