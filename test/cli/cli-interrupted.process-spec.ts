@@ -111,6 +111,12 @@ describe('a command that replaces a file', () => {
       code: 143,
       stderr: 'Interrupted. The storage is as it was.\n',
     },
+    {
+      ...RESTORE,
+      fault: { at: `sync ${RESTORE.draft}`, what: 'SIGINT' },
+      code: 130,
+      stderr: 'Interrupted. The storage is as it was.\n',
+    },
   ] as const)(
     'leaves no new file when it is interrupted by $fault.what: $name',
     async ({ fault, code, stderr, ...command }) => {
@@ -128,8 +134,10 @@ describe('a command that replaces a file', () => {
     const outcome = outcomeOf(child);
     const rescue = setTimeout(() => child.kill('SIGKILL'), 100_000);
     await until(() => calls!.list().includes(rename), rename);
-    child.kill('SIGINT');
-    await sleep(200);
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) {
+      child.kill(signal);
+      await sleep(200);
+    }
     expect(child.exitCode).toBeNull();
     child.kill('SIGINT');
     expect(await outcome).toMatchObject({ code: 130 });
