@@ -143,7 +143,7 @@ describe('the built service', () => {
     cpSync(join(ROOT, 'package.json'), at('a#b%20c?d/package.json'));
     symlinkSync(join(ROOT, 'node_modules'), at('a#b%20c?d/node_modules'));
     const cli = (...args: string[]) => start(at('a#b%20c?d/dist/src/cli/main.js'), ...args);
-    const { status, stdout, stderr } = cli('migrate');
+    const { status, stdout, stderr } = cli('migrate', '--check-capacity');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     // The log on stdout has one line of JSON for each message.
     const messages = stdout
