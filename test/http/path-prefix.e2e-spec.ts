@@ -21,7 +21,8 @@ it('GET /cookies returns 200 in a test, although the application sets a global p
 
 it('the start with a global prefix logs its address, and the document has the prefix in its paths', async () => {
   await using service = await startService({ HOST: '::1' }, [], [], undefined, (each) => each.setGlobalPrefix('v1'));
-  const { app, url } = service;
+  const { app, url, managementUrl } = service;
+  expect(new URL(managementUrl).hostname).toBe('[::1]');
   const logged: unknown[] = [];
   app.useLogger(Object.assign(new ConsoleLogger(), { log: (message: unknown) => logged.push(message) }));
   await logStartupBanner(app, app.get(Config, { strict: false }), 'http://127.0.0.1:3001');

@@ -11,6 +11,7 @@ import { engineOf } from '../../src/database/engine.js';
 import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { deleteExpiredKeys } from '../../src/resource/idempotency/idempotency.js';
+import { claims, HS256, jws } from '../auth/jws.js';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { engineInUse } from '../support/engine.js';
@@ -137,12 +138,14 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(await total()).toBe(before);
   });
 
-  it('is separate for each subject', async () => {
+  it('is separate for each subject of each issuer', async () => {
     const headers = keyed();
     const bob = Client.of(service, { subject: 'bob' });
+    const namesake = Client.bearing(service, jws(HS256, claims({ iss: 'https://other.example' })));
     const answers = [await client.post(COOKIE, headers), await bob.post({ ...COOKIE, wish: 'of Bob' }, headers)];
-    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
-    expect(answers[0]!.body.id).not.toBe(answers[1]!.body.id);
+    answers.push(await namesake.post(COOKIE, headers));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(new Set(answers.map(({ body }) => body.id as number)).size).toBe(3);
   });
 
   it.each(['', '""', 'a b', 'a,b', '"a', '"a", "b"', '"a\\b"', 'x'.repeat(256)])(
