@@ -52,7 +52,9 @@ export const RECORDS: Habits = {
   ],
   'insert() of given ids and generated ones gives each object its own id': [
     async ({ items, name }) => {
-      const given = [9500, undefined, 9502, 9400, undefined].map((id, index) => ({ id, name: `${name} ${index}` }) as Item);
+      const given = [9500, undefined, 9502, 9400, undefined].map(
+        (id, index) => ({ id, name: `${name} ${index}` }) as Item,
+      );
       const { identifiers } = await items.insert(given);
       const found = identifiers.map((key) => items.findOneByOrFail(key));
       const names = (await Promise.all(found)).map((item) => item.name);
