@@ -52,6 +52,7 @@ describe('the log in production', () => {
     expect(reports).toHaveLength(2);
     const requests = service.lines.filter(({ route }) => route === '/cookies');
     expect(requests.length + first!.dropped + second!.dropped).toBe(10_002);
+    expect((await metricsOf(service)).get('log_lines_dropped_total')).toBe(first!.dropped + second!.dropped);
   });
 
   it('is written whole to a slow reader when the service stops, also a line longer than the buffer of a pipe', async () => {
