@@ -1,7 +1,12 @@
+import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { RateClass } from '../../src/rate-limit/rate-limit.guard.js';
+import { LiveConfig } from '../../src/database/polling/live-config.js';
+import { RateClass, RateLimitGuard } from '../../src/rate-limit/rate-limit.guard.js';
 import { RequestCounts } from '../../src/rate-limit/request-counts.js';
 import { until } from '../support/until.js';
 import { expectError } from '../support/expect-error.js';
@@ -204,6 +209,18 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
     const afterwards = [client.get('/cookies'), client.get('/cookies')];
     expect((await Promise.all(afterwards)).map(({ status }) => status)).toEqual([200, 200]);
   });
+});
+
+it('a request whose client has left before it is counted takes no place in RATE_LIMIT_IN_PROGRESS', async () => {
+  const { app } = await start({ RATE_LIMIT_IN_PROGRESS: '1' });
+  const live = app.get(LiveConfig, { strict: false });
+  const guard = new RateLimitGuard(live, app.get(DataSource), new Reflector());
+  const isAccepted = (closed: boolean): Promise<boolean> => {
+    const request = { method: 'GET', user: { subject: 'alice' } };
+    const reply = { request, raw: Object.assign(new EventEmitter(), { closed }) };
+    return guard.canActivate(new ExecutionContextHost([request, reply], ClockController, reply.raw.emit));
+  };
+  expect([await isAccepted(true), await isAccepted(false)]).toEqual([true, true]);
 });
 
 describe('a flood of subjects', () => {
