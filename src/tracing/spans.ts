@@ -45,7 +45,6 @@ export function traceIds(span = tracing?.api.trace.getActiveSpan()): { trace_id?
 
 /** The code of an error of a database or of Node, otherwise its class. Messages may have values of clients. */
 export function errorType(error: unknown): string {
-  const { code, driverError, name } = (error ?? {}) as { code?: unknown; driverError?: unknown; name?: unknown };
-  if (driverError !== undefined) return errorType(driverError);
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return typeof code === 'string' ? code : typeof name === 'string' ? name : '_OTHER';
 }

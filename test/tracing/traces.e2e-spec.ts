@@ -4,6 +4,7 @@ import { trace } from '@opentelemetry/api';
 import { DataSource } from 'typeorm';
 import { Public } from '../../src/auth/scopes.decorator.js';
 import { Batcher } from '../../src/database/batcher.js';
+import { transaction } from '../../src/database/engine.js';
 import { engineInUse } from '../support/engine.js';
 import { Client, COOKIE, startService } from '../support/service.js';
 import { type CollectedSpan, Collector } from './collector.js';
@@ -68,8 +69,8 @@ class BakeryController {
   }
 
   @Get('burn')
-  burn(): never {
-    throw new Error('burnt');
+  burn(): Promise<unknown> {
+    return transaction(this.dataSource, (tx) => tx.query('SELECT burnt', []));
   }
 
   @Get('order')
@@ -169,6 +170,8 @@ describe('the spans that a collector gets', () => {
     expect(unrouted!.attributes).not.toHaveProperty('http.route');
     const [failed] = collector.named('GET /bakery/burn');
     expect(failed).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': '500' } });
+    const code = isSqlite ? 'SQLITE_ERROR' : '42703';
+    expect(collector.below(failed!)[0]).toMatchObject({ name: 'transaction', attributes: { 'error.type': code } });
   });
 
   it('have the spans of a module below the span of its request, and its statements below its spans', () => {
