@@ -38,7 +38,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config, s
     await steps?.requestsFinished();
     await context.close(signal);
   };
-  const shutdown = new Shutdown(stop, shutdownDelay + shutdownTimeout + CLOSE_TIMEOUT, logger);
+  const shutdown = new Shutdown(stop, config, CLOSE_TIMEOUT, logger);
   const { onSignal, onError } = shutdown;
   process.on('uncaughtException', onError);
   // The primary handles the other signals, and kills a slow worker.

@@ -26,9 +26,7 @@ class Primary {
   private readonly log: ReturnType<typeof createLog>;
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
-  private readonly shutdown: Shutdown;
-  /** Milliseconds that a worker may take to stop. */
-  private readonly timeout: number;
+  private readonly shutdown = new Shutdown(() => this.stopWorkers(), this.config, END_TIMEOUT, this.logger);
   /** Whether the first worker has started. */
   private isRunning = false;
   private replacing: Promise<void> = Promise.resolve();
@@ -37,8 +35,6 @@ class Primary {
   private restart?: NodeJS.Timeout;
 
   constructor(private readonly config: Config) {
-    this.timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
-    this.shutdown = new Shutdown(() => this.stopWorkers(), this.timeout, this.logger);
     this.log = createLog(config);
     Logger.overrideLogger(new NestLogger(this.log));
     const exec = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -119,7 +115,7 @@ class Primary {
         if (!isServing) {
           return this.logger.error('A new worker could not start; the remaining old workers continue to serve');
         }
-        old.stop(this.timeout);
+        old.stop(this.shutdown.timeout);
         this.forkMissing();
         await old.ended;
       }
@@ -129,7 +125,7 @@ class Primary {
 
   private async stopWorkers(): Promise<void> {
     this.management.isStopping = true;
-    for (const worker of this.workers) worker.stop(this.timeout);
+    for (const worker of this.workers) worker.stop(this.shutdown.timeout);
     await Promise.all([...this.workers].map(({ ended }) => ended));
   }
 }

@@ -1,19 +1,23 @@
 import { inspect } from 'node:util';
 import type { Logger } from '@nestjs/common';
+import type { Config } from '../config/config.js';
 import { closeTerminalAtExit } from '../logging/closed-terminal.js';
 
 /** Stops the process once, and exits. A stop that fails or takes too long exits with 1. */
 export class Shutdown {
   hasBegun = false;
   exitCode = 0;
+  /** Milliseconds that `stop` may take. */
+  readonly timeout = this.config.shutdownDelay + this.config.shutdownTimeout + this.closeTimeout;
 
   /**
    * @param stop gets the signal or the origin of the error
-   * @param timeout milliseconds that `stop` may take
+   * @param closeTimeout milliseconds that `stop` may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT
    */
   constructor(
     private readonly stop: (reason: string) => Promise<unknown>,
-    private readonly timeout: number,
+    private readonly config: Config,
+    private readonly closeTimeout: number,
     private readonly logger: Logger,
   ) {}
 
