@@ -218,7 +218,7 @@ it('a request whose client has left before it is counted takes no place in RATE_
   const isAccepted = (closed: boolean): Promise<boolean> => {
     const request = { method: 'GET', user: { subject: 'alice' } };
     const reply = { request, raw: Object.assign(new EventEmitter(), { closed }) };
-    return guard.canActivate(new ExecutionContextHost([request, reply], ClockController, reply.raw.emit));
+    return guard.canActivate(new ExecutionContextHost([request, reply], ClockController, statusesOf));
   };
   expect([await isAccepted(true), await isAccepted(false)]).toEqual([true, true]);
 });

@@ -8,7 +8,8 @@ import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { explainStartError } from '../../src/server/start-error.js';
 import { outcomeOf, run, startCommand } from '../support/command.js';
-import { environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { metricsOf } from '../support/metrics.js';
+import { Client, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { connected } from '../support/raw-http.js';
 import { preloaded, withProvider } from '../support/faults/preloaded.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
@@ -276,6 +277,20 @@ it('a service with few descriptors keeps as many connections as they allow, and 
   expect(warnings).toEqual([
     expect.stringContaining('can open at most 400 files, so it keeps 100 of 4000 connections'),
   ]);
+});
+
+it('a service whose BACKUP_DIR does not respond says so on the admin page, and has its other metrics', async () => {
+  const silent = preloaded(`
+    import { syncBuiltinESMExports } from 'node:module';
+    import promises from 'node:fs/promises';
+    const { readdir } = promises;
+    promises.readdir = (path, ...rest) => (/backups$/.test(path) ? new Promise(() => {}) : readdir(path, ...rest));
+    syncBuiltinESMExports();`);
+  const settings = { ADMIN_PAGE: 'true', BACKUP_DIR: join(folder, 'backups') };
+  await using service = await ServiceProcess.start(folder, { ...settings, ...silent });
+  const { body } = await Client.of(service, { scope: 'admin:read' }).get('/admin/status');
+  expect(body.backups).toEqual({ files: [], problem: 'BACKUP_DIR does not respond' });
+  expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(0);
 });
 
 describe('the built service', () => {
