@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { untilWritten } from '../faults/fault.js';
 import { stopped } from '../faults/stopped.js';
 import { LOGS_ITS_SIGNAL, preloaded, projectModule, withProvider } from '../support/faults/preloaded.js';
 import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
+import { HttpClient } from '../support/http-client.js';
 import { connected } from '../support/raw-http.js';
 import { COOKIE, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -20,11 +22,33 @@ beforeEach(() => {
 });
 
 const start = (environment: Environment = {}): Promise<ServiceProcess> => ServiceProcess.start(folder, environment);
+/** Reads one document after the other, and connects again when its connection ends. @returns the code of the first error */
+async function readUntilError(url: string): Promise<string | undefined> {
+  const client = new HttpClient(url);
+  try {
+    for (;;) await client.send('GET', '/openapi.json', {});
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    client.close();
+  }
+}
+
 const hasFile = (name: string): boolean => existsSync(join(folder, name));
 
 describe('stopping', () => {
   it('responds to every request of an open connection, keeps acknowledged writes and exits with 0 on SIGTERM under load', async () => {
     await stopped('SIGTERM')({ times: 1 });
+  });
+
+  it.each(['1', '2'])('resets no connections of clients that connect again, with WORKERS=%s', async (workers) => {
+    await using service = await start({ WORKERS: workers, DOCS: 'true' });
+    const ends = Promise.all(Array.from({ length: 32 }, () => readUntilError(service.url)));
+    await sleep(1000);
+    expect(await service.end()).toBe(0);
+    const refused = (await ends).filter((code) => code === 'ECONNREFUSED');
+    // On a busy machine, a request may still be on its way when its idle connection closes.
+    expect(refused.length).toBeGreaterThan(24);
   });
 
   it('is not ready but serves for SHUTDOWN_DELAY, then accepts no connections, closes idle ones, finishes a slow request and leaves one tidy file', async () => {

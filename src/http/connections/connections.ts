@@ -119,6 +119,8 @@ export class Connections implements ConnectionOwner {
   /** Accepts the connections that wait at the port, then no more; the open ones stay open. */
   async closePort(): Promise<void> {
     if (!this.server.listening) return;
+    // A client whose connection ends makes another one, which may wait at the port when it closes.
+    this.isClosing = false;
     // Node accepts one connection in each turn of its loop, and the system resets those that wait when the port closes.
     const end = performance.now() + ACCEPT_GRACE;
     for (let seen = -1; seen !== this.accepted && performance.now() < end;) {
@@ -131,8 +133,8 @@ export class Connections implements ConnectionOwner {
 
   /** Closes the port, then idle connections after `idleGrace` milliseconds, and all others after `timeout`. */
   async finish(timeout: number, idleGrace = 0): Promise<void> {
-    this.isClosing = true;
     await this.closePort();
+    this.isClosing = true;
     const began = performance.now();
     while (this.open > 0) {
       const elapsed = performance.now() - began;
