@@ -499,6 +499,18 @@ describe('connections', () => {
     await finished;
   });
 
+  it('serve one more request when a response without `Connection: close` was being sent as the port closed', async () => {
+    await start();
+    const { socket, requests } = await unreadResponse();
+    const finished = connectionsOf(service.app.getHttpServer()).finish(20_000, 5000);
+    await sleep(500);
+    const statuses = statusesUntilClose(socket.resume());
+    await untilMetric(service, 'http_requests_in_flight', 0);
+    socket.write(get('/cookies/1'));
+    expect(await statuses).toEqual(Array<number>(requests + 1).fill(200));
+    await finished;
+  });
+
   it('are cut off when a request takes longer than SHUTDOWN_TIMEOUT after the application was closed', async () => {
     await start({ SHUTDOWN_TIMEOUT: '300', RESPONSE_STALL_TIMEOUT: '600000' });
     await unreadResponse();

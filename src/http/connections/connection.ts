@@ -14,8 +14,6 @@ export interface ConnectionOwner {
   readonly requests: RequestTracker;
   readonly cuts: Map<CutReason, number>;
   readonly requestHandler: RequestListener;
-  /** While the service stops, each response closes its connection. */
-  readonly isClosing: boolean;
   freeMemory(): boolean;
 }
 
@@ -219,7 +217,7 @@ export class Connection implements ResponseConnection {
       this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
       if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
       this.start(next, true);
-    } else if (this.isRejected || this.owner.isClosing) this.finish();
+    } else if (this.isRejected) this.finish();
   }
 
   /** Sends the last error after all responses, and closes this side. */
