@@ -52,7 +52,7 @@ export const RECORDS: Habits = {
   ],
   'insert() of given ids and generated ones gives each object its own id': [
     async ({ items, name }) => {
-      const given = [9500, undefined, 9502, 9400, undefined].map(
+      const given = [20_000, undefined, 20_002, 19_000, undefined].map(
         (id, index) => ({ id, name: `${name} ${index}` }) as Item,
       );
       const { identifiers } = await items.insert(given);
