@@ -22,7 +22,8 @@ beforeEach(() => {
 });
 
 const start = (environment: Environment = {}): Promise<ServiceProcess> => ServiceProcess.start(folder, environment);
-/** Reads one document after the other, and connects again when its connection ends. @returns the code of the first error */
+
+/** Reads a document again and again, on a new connection when one ends. Returns the code of the first error. */
 async function readUntilError(url: string): Promise<string | undefined> {
   const client = new HttpClient(url);
   try {
