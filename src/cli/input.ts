@@ -1,4 +1,4 @@
-import { constants, createReadStream, openSync } from 'node:fs';
+import { constants, createReadStream, fstatSync, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, Readable } from 'node:stream';
@@ -30,7 +30,7 @@ export async function requireReadable(file: string): Promise<void> {
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
   const name = file ?? 'stdin';
   try {
-    const stream = file === undefined ? process.stdin : await streamOf(file);
+    const stream = await streamOf(file);
     addAbortSignal(signal, stream);
     yield* unpacked(stream, signal, file?.endsWith('.gz'));
   } catch (error) {
@@ -44,8 +44,12 @@ export async function isRepeatable(file: string): Promise<boolean> {
   return !STDIN.includes(file) && ((await stat(file).catch(() => undefined))?.isFile() ?? true);
 }
 
-async function streamOf(file: string): Promise<Readable> {
-  if (STDIN.includes(file)) return process.stdin;
+async function streamOf(file = '-'): Promise<Readable> {
+  if (STDIN.includes(file)) {
+    // Node would read no bytes, and report no error.
+    if (fstatSync(0).isDirectory()) throw new Error('it is a folder');
+    return process.stdin;
+  }
   if (!(await stat(file)).isFIFO()) return createReadStream(file, { highWaterMark: CHUNK });
   // Without O_NONBLOCK, open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });

@@ -92,7 +92,10 @@ describe('cli import', () => {
   });
 
   it.each([
-    ['- that is a pipe', 'cat in.ndjson | cli import cookies -'],
+    [
+      '- that is a pipe, after a folder was rejected',
+      '! cli import cookies - < . && cat in.ndjson | cli import cookies -',
+    ],
     ['/dev/stdin that is a file', 'cli import cookies /dev/stdin < in.ndjson'],
     ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import cookies fifo'],
   ])('stores the content of %s', async (_what, command) => {
