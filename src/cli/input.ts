@@ -14,15 +14,20 @@ const CHUNK = 256 * 1024;
 
 const STDIN = ['-', '/dev/stdin'];
 
-/** @throws {Failure} if the file is missing, a folder, or closed to this user; before a command makes anything */
-export async function requireReadable(file: string): Promise<void> {
-  // The shell has opened stdin, perhaps from a file that this user may not open.
-  if (STDIN.includes(file)) return;
+/**
+ * Checks a file, or stdin without one, before a command makes anything.
+ * @throws {Failure} if it is missing, a folder, or closed to this user
+ */
+export async function requireReadable(file?: string): Promise<void> {
+  const name = file ?? 'stdin';
   try {
-    await access(file, constants.R_OK);
-    if ((await stat(file)).isDirectory()) throw new Error('it is a folder');
+    const isStdin = file === undefined || STDIN.includes(file);
+    // The shell has opened stdin, perhaps from a file that this user may not open.
+    if (!isStdin) await access(file, constants.R_OK);
+    // Node would read no bytes from a folder as stdin, and report no error.
+    if ((isStdin ? fstatSync(0) : await stat(file)).isDirectory()) throw new Error('it is a folder');
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${fileProblem(file, error)}.`, error);
+    throw new Failure(`${name} cannot be read: ${fileProblem(name, error)}.`, error);
   }
 }
 
@@ -30,7 +35,7 @@ export async function requireReadable(file: string): Promise<void> {
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
   const name = file ?? 'stdin';
   try {
-    const stream = await streamOf(file);
+    const stream = file === undefined ? process.stdin : await streamOf(file);
     addAbortSignal(signal, stream);
     yield* unpacked(stream, signal, file?.endsWith('.gz'));
   } catch (error) {
@@ -44,12 +49,8 @@ export async function isRepeatable(file: string): Promise<boolean> {
   return !STDIN.includes(file) && ((await stat(file).catch(() => undefined))?.isFile() ?? true);
 }
 
-async function streamOf(file = '-'): Promise<Readable> {
-  if (STDIN.includes(file)) {
-    // Node would read no bytes, and report no error.
-    if (fstatSync(0).isDirectory()) throw new Error('it is a folder');
-    return process.stdin;
-  }
+async function streamOf(file: string): Promise<Readable> {
+  if (STDIN.includes(file)) return process.stdin;
   if (!(await stat(file)).isFIFO()) return createReadStream(file, { highWaterMark: CHUNK });
   // Without O_NONBLOCK, open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });

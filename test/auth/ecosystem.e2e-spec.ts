@@ -221,7 +221,7 @@ describe('a module of a team', () => {
 });
 
 describe('an application context', () => {
-  it('starts beside a service without a management port, stores a record and closes', async () => {
+  it('starts beside a service, opens no management port, stores a record and closes', async () => {
     await using service = await startService();
     const environment = { MANAGEMENT_PORT: new URL(service.managementUrl).port };
     const config = loadConfig(environmentIn(temporaryFolder(), environment), SETTINGS);

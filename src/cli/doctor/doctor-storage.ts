@@ -141,7 +141,9 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
   const counting = await hasTriggers(sql, dataSource, name.plural);
   const auditing = await hasAuditTriggers(sql, dataSource, name.plural, audited);
   const missing = (kind: string) => `the triggers that ${kind} the ${name.pluralText} are missing or outdated`;
-  const left = `changes of the ${name.pluralText} are in the audit trail, though this version does not audit them (a newer one may)`;
+  const left =
+    `changes of the ${name.pluralText} are in the audit trail, ` +
+    'though this version does not audit them (a newer one may)';
   return [...(counting ? [] : [missing('count')]), ...(auditing ? [] : [audited ? missing('audit') : left])];
 }
 

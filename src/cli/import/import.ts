@@ -42,7 +42,7 @@ export async function importRecords(
     const reason = own.length > 0 ? `"${own.join('", "')}" may name a later line, so the import` : option;
     throw new UsageError(`${reason} needs a file: a pipe or stdin cannot be read twice, first for the check`);
   }
-  if (file !== undefined) await requireReadable(file);
+  await requireReadable(file);
   const settings = loadConfigFromProcess(SETTINGS);
   const { statementTimeout } = PLATFORM_SETTINGS.database;
   const configured = own.length > 0 ? settings.with(statementTimeout, COMMIT_TIMEOUT) : settings;

@@ -66,16 +66,12 @@ export function dropUniques(changed: Table, table: Table): void {
 function changedTypes(changed: Table, table: Table) {
   if (changed.columns.length !== table.columns.length) return [];
   const typeOf = (column: TableColumn) => ({
-    ...{ type: typeOnSqlite(column.type), scale: scaleOf(column) },
+    ...{ name: `"${column.name}"`, type: typeOnSqlite(column.type), scale: scaleOf(column) },
     ...{ precision: column.precision ?? 0, length: Number(column.length) },
   });
   return changed.columns
-    .map((column, index) => {
-      const earlier = table.columns[index]!;
-      const names = { before: `"${earlier.name}"`, after: `"${column.name}"` };
-      return { names, before: typeOf(earlier), after: typeOf(column) };
-    })
-    .filter(({ before, after }) => !isDeepStrictEqual(before, after));
+    .map((column, index) => ({ before: typeOf(table.columns[index]!), after: typeOf(column) }))
+    .filter(({ before, after }) => !isDeepStrictEqual({ ...before, name: after.name }, after));
 }
 
 /**
@@ -85,7 +81,7 @@ function changedTypes(changed: Table, table: Table) {
  */
 export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
   const conversionsTo = (side: 'before' | 'after'): Query[] =>
-    changedTypes(changed, table).flatMap(({ names: { [side]: column }, [side]: { type } }) => {
+    changedTypes(changed, table).flatMap(({ [side]: { name: column, type } }) => {
       const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
       return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
     });
@@ -99,8 +95,7 @@ const dateSql = (type: string, column: string): string => `strftime('${FORMATS[t
 
 /** Statements that fail, also in a generated migration, with a message as a JSON path: SQL has no other way to fail. */
 function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[] {
-  return changedTypes(changed, table).flatMap(({ names, [side]: { type, scale, precision, length } }) => {
-    const { [side]: column } = names;
+  return changedTypes(changed, table).flatMap(({ [side]: { name: column, type, scale, precision, length } }) => {
     const conditions = [
       FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
       STORED[type] !== undefined && `typeof(${column}) IN ${STORED[type]}`,
