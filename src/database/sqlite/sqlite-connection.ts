@@ -86,8 +86,7 @@ export class SqliteConnection {
       const { changes, lastInsertRowid } = statement.run(...bound);
       return { changes, lastInsertRowid: Number(lastInsertRowid) };
     }
-    const rows = statement.all(...bound) as Row[];
-    rows.forEach(toSafeNumbers);
+    const rows = (statement.all(...bound) as Row[]).map(withNumbers);
     return { rows, changes: rows.length };
   }
 
@@ -184,13 +183,21 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
   }
 }
 
-/** Converts the integers of a row to numbers. @throws {UnsafeIntegerError} for one beyond 2^53 - 1 */
-function toSafeNumbers(row: Row): void {
-  for (const column in row) {
+/**
+ * A copy of a row with its integers as numbers. V8 would compile a loop that changes the row itself again and again.
+ * @throws {UnsafeIntegerError} for one beyond 2^53 - 1
+ */
+function withNumbers(row: Row): Row {
+  const copy: Row = {};
+  for (const column of Object.keys(row)) {
     const value = row[column];
-    if (typeof value !== 'bigint') continue;
-    const number = Number(value);
-    if (!Number.isSafeInteger(number)) throw new UnsafeIntegerError(String(value));
-    row[column] = number;
+    copy[column] = typeof value === 'bigint' ? safeNumber(value) : value;
   }
+  return copy;
+}
+
+function safeNumber(value: bigint): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new UnsafeIntegerError(String(value));
+  return number;
 }
