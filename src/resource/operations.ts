@@ -1,7 +1,12 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { DiskFullError } from '../database/errors.js';
+import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
+import { invalidRequest } from '../http/errors/api-error.js';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
+import { unknownParameter } from '../http/request.guard.js';
 import { propertiesOf } from '../http/validation/property-decorators.js';
+import { messageOfNull } from '../http/validation/validate.js';
 import { ApiErrors, described, type DescribedError } from '../openapi/documented-errors.js';
 import {
   ApiIdempotencyKey,
@@ -11,8 +16,22 @@ import {
   headers,
 } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-limit.guard.js';
-import { createErrors, getErrors, KEY_ERRORS, listErrors, writeErrors } from './operation-errors.js';
+import { invalidId } from './exchange.js';
+import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
+import { LIMIT_ERROR } from './lists/list-query.js';
+import { preconditionFailed, preconditionRequired } from './preconditions.js';
 import type { ResourceName } from './resource.js';
+import { ResourceNotFoundError } from './store/resource-repository.js';
+import { StorageFullError } from './usage/usage-counter.js';
+
+const parameter = unknownParameter('limit');
+const disk = new DiskFullError(undefined);
+const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
+const KEY_ERRORS: readonly DescribedError[] = [
+  described('The Idempotency-Key is not valid', { key: invalidKey() }),
+  described('A request with this Idempotency-Key is in progress', { keyInUse: keyInUse() }, 'Retry-After'),
+  described('Another request had this Idempotency-Key', { keyReused: keyReused() }),
+];
 
 interface OperationOptions {
   readonly description?: string;
@@ -52,17 +71,56 @@ const success = (status: number, description: string, type: Body, ...names: Head
 const notModified = (...names: HeaderName[]): MethodDecorator =>
   success(304, 'You have this version already', undefined, ...names);
 
+function invalidRecordId({ ids }: ResourceName): DescribedError {
+  const description = 'The id is not valid, or there is a parameter that is not known';
+  return described(description, { id: invalidId(ids), parameter });
+}
+
+/** Examples of a 400: the first property of the body is `null`, the body is empty, or a parameter is unknown. */
+function bodyErrors(body: Type) {
+  const [first = ''] = propertiesOf(body).declared;
+  const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);
+  return { property, malformed: emptyBody(), parameter };
+}
+
+function notFound(name: ResourceName): DescribedError {
+  const absent = new ResourceNotFoundError(name, name.ids.schema.example);
+  return described(`There is no such ${name.text}`, { absent });
+}
+
+/** 412 on a GET; it has the header fields of the successful response. */
+const stale = (...headers: HeaderName[]): DescribedError =>
+  described(FAILED_CONDITION, { changed: preconditionFailed('stale') }, ...headers);
+
+function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
+  const errors = { type: wrongMediaType(method), coding: wrongCoding() };
+  const accepted = method === 'PATCH' ? 'Accept-Patch' : 'Accept';
+  return described('The body is not JSON in UTF-8', errors, accepted, 'Accept-Encoding');
+}
+
 function ApiWrite(
   name: ResourceName,
   errors: readonly DescribedError[],
   body?: Type,
   method: 'POST' | 'PUT' | 'PATCH' = 'POST',
 ): MethodDecorator {
+  const invalid = 'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid';
+  const excluded = { changed: preconditionFailed('stale'), excluded: preconditionFailed('excluded') };
   return applyDecorators(
     ApiId(name),
     ApiWriteConditions(),
     ...(body === undefined ? [] : [ApiBody({ type: body })]),
-    ApiErrors(`${name.plural}:write`, ...writeErrors(name, method, body), ...errors),
+    ApiErrors(
+      `${name.plural}:write`,
+      ...(body === undefined
+        ? [invalidRecordId(name)]
+        : [described(invalid, { ...bodyErrors(body), id: invalidId(name.ids) }), wrongType(method)]),
+      notFound(name),
+      described(FAILED_CONDITION, excluded),
+      described('The service requires If-Match (`REQUIRE_IF_MATCH`)', { absent: preconditionRequired() }),
+      described('The volume of the database is full', { disk }),
+      ...errors,
+    ),
   );
 }
 
@@ -90,7 +148,16 @@ export const ApiList = (
     ApiReadConditions(),
     success(200, `The ${name.pluralText}`, [record], 'ETag', 'Link', ...counts),
     notModified('ETag', ...counts),
-    ApiErrors(`${name.plural}:read`, ...listErrors(query, ['ETag', ...counts], of), ...errors),
+    ApiErrors(
+      `${name.plural}:read`,
+      described('A parameter is unknown or not valid', {
+        value: invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }]),
+        name: unknownParameter('colour', propertiesOf(query).declared),
+      }),
+      stale('ETag', ...counts),
+      ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
+      ...errors,
+    ),
   );
 };
 
@@ -104,7 +171,7 @@ export const ApiGet = (
     ApiReadConditions(),
     success(200, `The ${name.text}`, record, 'ETag'),
     notModified('ETag'),
-    ApiErrors(`${name.plural}:read`, ...getErrors(name), ...errors),
+    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
   );
 
 export const ApiCreate = (
@@ -121,7 +188,20 @@ export const ApiCreate = (
     ApiIdempotencyKey(),
     ApiBody({ type: body }),
     success(201, `The ${name.text} is stored`, record, 'Location', 'ETag', 'Idempotency-Replayed'),
-    ApiErrors(`${name.plural}:write`, ...createErrors(name, body), ...errors, ...KEY_ERRORS),
+    ApiErrors(
+      `${name.plural}:write`,
+      described(
+        'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
+        bodyErrors(body),
+      ),
+      wrongType('POST'),
+      described(`As many ${name.pluralText} are stored as may be, or the volume of the database is full`, {
+        full: new StorageFullError(name.plural),
+        disk,
+      }),
+      ...errors,
+      ...KEY_ERRORS,
+    ),
   );
 
 export const ApiReplace = (
