@@ -2,9 +2,15 @@ import { loadConfigFromProcess } from '../config/config.js';
 import type { DataSource } from 'typeorm';
 import { openSnapshot, type Snapshot, type Sql } from '../database/engine.js';
 import { RESOURCES, SETTINGS } from '../features.js';
-import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-lines.js';
+import {
+  allLines,
+  type AuditChain,
+  type AuditLine,
+  chainsOf,
+  hashOf,
+  publicLine,
+} from '../resource/audit/audit-lines.js';
 import { hasAuditTriggers } from '../resource/audit/audit-triggers.js';
-import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
 import { Failure, UsageError } from './command-errors.js';
 import { LineSummary, writeLines } from './output/write-lines.js';
 import { openConfiguredDatabase } from './resources/open-storage.js';

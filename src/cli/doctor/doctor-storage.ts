@@ -42,26 +42,28 @@ export const server = onDatabase(async (dataSource) => {
   throw new Error(`the user may not change ${names}: make the user the owner, or run ${grants}`);
 });
 
-/**
- * The rights that the service needs on tables without an entity, and on those of the audit trail. The audit trail has
- * entities, too: its names are escaped, so that they replace them.
- */
+const ALL_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
+
+/** The rights that the service needs on tables without an entity. */
 const OTHER_RIGHTS = {
-  '"audit"': 'SELECT, INSERT, DELETE',
-  '"audit_chains"': 'SELECT, UPDATE',
-  leases: 'SELECT, INSERT, UPDATE, DELETE',
+  audit: 'SELECT, INSERT, DELETE',
+  audit_chains: 'SELECT, UPDATE',
+  idempotency_keys: ALL_RIGHTS,
+  imports: ALL_RIGHTS,
+  leases: ALL_RIGHTS,
   live_settings: 'SELECT',
   migrations: 'SELECT',
+  rate_limits: ALL_RIGHTS,
   revoked_tokens: 'SELECT',
 };
 
 /** Missing rights on tables and on their sequences of ids. It leaves out tables that a migration will make. */
 function missingRights(dataSource: DataSource): Promise<{ rights: string; names: string }[]> {
-  const entities = dataSource.entityMetadatas.filter(({ tableType }) => tableType === 'regular');
-  const ofEntities = entities.map(({ tablePath }) => {
-    return [dataSource.driver.escape(tablePath), 'SELECT, INSERT, UPDATE, DELETE'];
-  });
-  const rights = JSON.stringify({ ...Object.fromEntries(ofEntities), ...OTHER_RIGHTS });
+  const { driver, entityMetadatas } = dataSource;
+  const entities = entityMetadatas.filter(({ tableType }) => tableType === 'regular');
+  const ofEntities = entities.map(({ tablePath }) => [tablePath, ALL_RIGHTS] as const);
+  const all = [...ofEntities, ...Object.entries(OTHER_RIGHTS)].map(([name, each]) => [driver.escape(name), each]);
+  const rights = JSON.stringify(Object.fromEntries(all));
   return committed(dataSource).sql<{ rights: string; names: string }[]>`
     WITH tables AS (SELECT name, rights, to_regclass(name) AS id
       FROM json_each_text(${rights}::json) AS tables (name, rights))

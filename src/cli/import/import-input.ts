@@ -8,7 +8,7 @@ import { Failure } from '../command-errors.js';
 import type { OpenRepository } from '../resources/open-storage.js';
 import { BrokenLineError, type ReadRecord } from '../resources/record-lines.js';
 import { LARGEST_ID } from '../resources/resources.js';
-import type { UnfinishedImport } from './import.entity.js';
+import type { UnfinishedImport } from './import-progress.js';
 
 export interface ImportOptions {
   readonly ids?: 'keep' | 'assign';

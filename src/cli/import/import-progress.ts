@@ -1,6 +1,19 @@
 import type { Sql } from '../../database/engine.js';
 import { Failure } from '../command-errors.js';
-import type { UnfinishedImport } from './import.entity.js';
+
+/** Progress of an unfinished import, saved with its records: after a crash, none is repeated or skipped. */
+export interface UnfinishedImport {
+  /** Plural name of the resource; a resource has at most one unfinished import. */
+  readonly resource: string;
+  /** Number of stored lines. */
+  readonly lines: number;
+  /** SHA-256 of the stored lines, to recognise the input. */
+  readonly digest: string;
+  /** `keep`: records keep the ids of the input; `assign` and `none`: they get new ids; `none`: no line has an id. */
+  readonly ids: 'keep' | 'assign' | 'none';
+  /** Start time in ISO 8601. */
+  readonly started: string;
+}
 
 export async function findUnfinishedImport(source: Sql, resource: string): Promise<UnfinishedImport | undefined> {
   // The number is read as text: a restored file may have an integer of 64 bits, which would be an error.

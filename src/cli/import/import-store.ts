@@ -9,8 +9,7 @@ import { Failure } from '../command-errors.js';
 import { progressOf } from '../output/progress.js';
 import { problemsIn } from '../resources/record-lines.js';
 import { brokenLine, type Entry, ImportInput, type ImportJob } from './import-input.js';
-import { deleteProgress, saveProgress } from './import-progress.js';
-import type { UnfinishedImport } from './import.entity.js';
+import { deleteProgress, saveProgress, type UnfinishedImport } from './import-progress.js';
 
 const reject = (line: number, problem: string): never => {
   throw new Failure(brokenLine(line, problem));

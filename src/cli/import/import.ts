@@ -18,9 +18,8 @@ import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { atPath } from '../sqlite-file/database-path.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { brokenLine, ImportInput, type ImportJob, type ImportOptions } from './import-input.js';
-import { deleteProgress, findUnfinishedImport } from './import-progress.js';
+import { deleteProgress, findUnfinishedImport, type UnfinishedImport } from './import-progress.js';
 import { storeAtomically, storeInBatches } from './import-store.js';
-import type { UnfinishedImport } from './import.entity.js';
 
 /** Milliseconds for the COMMIT that checks all references of a resource to itself. */
 const COMMIT_TIMEOUT = 3600 * 1000;

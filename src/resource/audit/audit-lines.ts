@@ -1,7 +1,40 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
-import type { AuditChain, AuditLine } from './audit.entity.js';
+
+/** One change of a record, written by a trigger in its transaction. A `prune` line names lines that were deleted. */
+export interface AuditLine {
+  readonly resource: string;
+  /** From 1 up for each resource, without gaps. */
+  readonly sequence: number;
+  /** RFC 3339 in UTC with milliseconds, by the clock of the database. */
+  readonly at: string;
+  readonly operation: 'create' | 'update' | 'delete' | 'prune';
+  /** The id of the record; empty for `prune`. */
+  readonly record: string;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  /** The user of the session on PostgreSQL; `sqlite` on SQLite. */
+  readonly databaseUser: string;
+  /** The record as JSON, as a GET returns it. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Hash of the previous line; empty for the first line, `null` until the line is sealed. */
+  readonly previous: string | null;
+  readonly hash: string | null;
+}
+
+/** The last line of a resource: the end of its chain of hashes. */
+export interface AuditChain {
+  readonly resource: string;
+  readonly sequence: number;
+  /** Sequence of the last line that has a hash. */
+  readonly sealed: number;
+  /** Hash of the last line that has a hash; empty if there is none. */
+  readonly hash: string;
+}
 
 /** The properties that a hash covers, in the order of the hash. */
 const CONTENT = [

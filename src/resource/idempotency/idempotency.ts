@@ -9,7 +9,6 @@ import { OutcomeUnknownError } from '../../database/errors.js';
 import { IDEMPOTENCY_KEY } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
 import { targetOf } from '../../http/messages/request.js';
-import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
@@ -115,7 +114,11 @@ export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, 
   }
 }
 
-type Stored = Pick<StoredResult, 'fingerprint' | 'result'>;
+interface Stored {
+  readonly fingerprint: string;
+  /** The result in the format of `v8.serialize`, as Base64. */
+  readonly result: string;
+}
 
 async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promise<Stored | undefined> {
   const { committed, dialect } = engineOf(dataSource);
