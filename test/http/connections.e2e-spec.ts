@@ -309,6 +309,36 @@ describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', (
   });
 });
 
+describe('a body of many small chunks', () => {
+  const head = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${bearer}\r\n` +
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
+  const chunked = (text: string): string => [...text].map((byte) => `1\r\n${byte}\r\n`).join('');
+
+  it('is accepted', async () => {
+    await start();
+    const socket = await connection();
+    const requests = ['one', 'two'].map((wish) => {
+      const body = JSON.stringify({ ...COOKIE, wish }).padEnd(15_000);
+      return `${head('/cookies')}${chunked(body)}0\r\n\r\n`;
+    });
+    socket.write(requests.join('') + get('/cookies/1').replace('Host', 'Connection: close\r\nHost'));
+    expect(await statusesUntilClose(socket)).toEqual([201, 201, 200]);
+    expect([stored('one'), stored('two'), await cuts()]).toEqual([1, 1, 0]);
+  });
+
+  it('ends its connection after REQUEST_TIMEOUT, if it goes on after the response', async () => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const socket = await connection();
+    socket.resume().write(head('/unknown'));
+    const chunks = chunked('x'.repeat(10_000));
+    const sending = setInterval(() => socket.write(chunks), 50);
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) }).finally(() => clearInterval(sending));
+    expect(await cuts()).toBe(0);
+  });
+});
+
 describe('a client that sends more requests than it reads responses', () => {
   it('has 16 requests waiting behind a slow one, and finally gets a response to each of its requests', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });

@@ -4,7 +4,13 @@ import { ApiError } from '../errors/api-error.js';
 import { addressKey, requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, rejectReader, sendRejection } from './protocol-error.js';
-import { hasArrived, type RequestTracker, type ResponseConnection, type TrackedResponse } from './request-tracker.js';
+import {
+  type CompactRequest,
+  hasArrived,
+  type RequestTracker,
+  type ResponseConnection,
+  type TrackedResponse,
+} from './request-tracker.js';
 
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
@@ -15,10 +21,15 @@ export interface ConnectionOwner {
   readonly cuts: Map<CutReason, number>;
   readonly requestHandler: RequestListener;
   freeMemory(): boolean;
+  /** Counts `MANY_CHUNKS` small chunks of a body. @returns milliseconds for which their connection must not be read */
+  pauseForChunks(): number;
 }
 
 /** Requests of one connection that may wait for their response; with more, the service stops reading. */
 const MAX_UNANSWERED = 16;
+
+/** Longest pause for small chunks in milliseconds; a connection that would need a longer one is cut. */
+const LONGEST_PAUSE = 1000;
 
 /** Estimated bytes of a waiting request: its message, its response and its header fields. */
 const WAITING_REQUEST_BYTES = 4096;
@@ -46,6 +57,8 @@ export class Connection implements ResponseConnection {
   private overdue?: { readonly error: Error; request?: IncomingMessage };
   /** Time at which the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
+  /** Set while the connection is not read because of its small chunks. */
+  private pause?: NodeJS.Timeout;
   readonly flow: SocketFlow;
 
   constructor(
@@ -117,6 +130,7 @@ export class Connection implements ResponseConnection {
   /** Handles a request whose header section has arrived. */
   receive(response: TrackedResponse): void {
     response.httpConnection = this;
+    (response.req as CompactRequest).onManyChunks = this.pauseForChunks;
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
@@ -156,12 +170,12 @@ export class Connection implements ResponseConnection {
     this.checkOverdue(performance.now(), requestTimeout);
   }
 
-  /** Rejects an overdue request, unless the service paused reading so long that the client could not send the rest. */
+  /** Rejects an overdue request, unless other requests paused reading so long that its rest could not be sent. */
   checkOverdue(now: number, requestTimeout: number): void {
     if (this.overdue === undefined) return;
     const { request, error } = this.overdue;
     if (request?.complete === true) this.overdue = undefined;
-    else if (this.flow.readingFor(now) > requestTimeout) this.reject(error);
+    else if (this.pause !== undefined || this.flow.readingFor(now) > requestTimeout) this.reject(error);
   }
 
   countBuffered(response: TrackedResponse, bytes: number): void {
@@ -215,9 +229,25 @@ export class Connection implements ResponseConnection {
     const next = this.waiting.shift();
     if (next !== undefined) {
       this.owner.requests.bufferedBytes -= WAITING_REQUEST_BYTES;
-      if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
+      this.resumeReading();
       this.start(next, true);
     } else if (this.isRejected) this.finish();
+  }
+
+  /** Gives others time: a packet of 64 KiB may have 11 000 chunks, each of which takes as much time as a long one. */
+  private readonly pauseForChunks = (): void => {
+    const milliseconds = this.owner.pauseForChunks();
+    if (milliseconds > LONGEST_PAUSE) return this.cut('overload');
+    this.flow.pauseReading();
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => {
+      this.pause = undefined;
+      this.resumeReading();
+    }, milliseconds).unref();
+  };
+
+  private resumeReading(): void {
+    if (this.pause === undefined && this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
   }
 
   /** Sends the last error after all responses, and closes this side. */

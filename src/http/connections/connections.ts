@@ -10,7 +10,7 @@ import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { CompactRequest, RequestTracker, TrackedResponse } from './request-tracker.js';
+import { CompactRequest, MANY_CHUNKS, RequestTracker, TrackedResponse } from './request-tracker.js';
 import { readSendQueues, type SendQueues } from './send-queues.js';
 import { TlsCertificate } from './tls-certificate.js';
 
@@ -28,6 +28,9 @@ const ACCEPT_GRACE = 1000;
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
+/** Milliseconds that one small chunk of a body may take, with the time that others get meanwhile. */
+const CHUNK_TIME = 0.01;
+
 /** Milliseconds without a packet after which the operating system asks whether the client is still there. */
 const KEEP_ALIVE_DELAY = 60_000;
 
@@ -42,6 +45,8 @@ export class Connections implements ConnectionOwner {
   private server!: http.Server;
   requestHandler!: http.RequestListener;
   private reliefAt = -Infinity;
+  /** End of the pauses for small chunks of all connections, on the clock of `performance.now()`. */
+  private pausedUntil = 0;
   private accepted = 0;
 
   /** @param tls the files of the certificate; with both of them, the server uses TLS */
@@ -170,6 +175,12 @@ export class Connections implements ConnectionOwner {
       connection.cut('overload');
     }
     return excess <= (limit * 2) / 3;
+  }
+
+  pauseForChunks(): number {
+    const now = performance.now();
+    this.pausedUntil = Math.max(this.pausedUntil, now) + MANY_CHUNKS * CHUNK_TIME;
+    return this.pausedUntil - now;
   }
 
   /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */

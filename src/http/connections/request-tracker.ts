@@ -49,6 +49,9 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
 const SMALL_CHUNK = 256;
 const JOINED_CHUNKS = 64;
 
+/** Number of small chunks of one body after which its connection pauses. A usual body has fewer. */
+export const MANY_CHUNKS = 256;
+
 /**
  * Node's request. It joins small chunks of a body until a handler begins to read it: a chunk takes 300 bytes of memory
  * beside its content, and requests that wait for their turn may have thousands of them.
@@ -56,9 +59,14 @@ const JOINED_CHUNKS = 64;
 export class CompactRequest extends StoppableRequest {
   private readonly small: Buffer[] = [];
   private isRead = false;
+  private smallChunks = 0;
+  /** Called after every `MANY_CHUNKS` small chunks. */
+  onManyChunks?: () => void;
 
   override push(chunk: Buffer | null): boolean {
-    if (chunk === null || chunk.length >= SMALL_CHUNK || this.isRead) {
+    const isSmall = chunk !== null && chunk.length < SMALL_CHUNK;
+    if (isSmall && ++this.smallChunks % MANY_CHUNKS === 0) this.onManyChunks?.();
+    if (!isSmall || this.isRead) {
       this.flush();
       return super.push(chunk);
     }
@@ -103,6 +111,12 @@ export class TrackedResponse extends ServerResponse {
   override writeHead(status: number, ...rest: [unknown?, unknown?]): this {
     if (!this.isAnswered) this.setHeaders(new Map(Object.entries(commonHeaders(this.requestId))));
     return super.writeHead(status, ...(rest as [OutgoingHttpHeaders?]));
+  }
+
+  /** Reads the rest of the request, so that its chunks are counted. Node would drop them without calling `push`. */
+  override end(...parameters: unknown[]): this {
+    if (!hasArrived(this.req)) this.req.resume();
+    return super.end(...(parameters as []));
   }
 }
 
