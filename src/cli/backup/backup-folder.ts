@@ -106,8 +106,8 @@ async function addBackup(
 /** Gives a draft the first free name from `time` on. @returns the path */
 async function publish(draft: string, folder: string, time: number): Promise<string> {
   const path = join(folder, backupName(time) + (draft.endsWith('.gz') ? '.gz' : ''));
-  const problem = await link(draft, path).catch((error: NodeJS.ErrnoException) => error);
-  if (problem?.code === 'EEXIST' || (problem && existsSync(path))) return publish(draft, folder, time + 1000);
+  const problem = await link(draft, path).catch((error: Error) => error);
+  if (problem && existsSync(path)) return publish(draft, folder, time + 1000);
   // Some file systems have no hard links.
   if (problem) await rename(draft, path);
   await syncName(path);

@@ -118,7 +118,7 @@ class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQuery
     const columns = mainAlias.metadata.columns.filter(({ isGenerated, transformer, type }) => {
       return !isGenerated && (transformer !== undefined || JSON_COLUMN.test(String(type)));
     });
-    for (const map of result.generatedMaps.filter(Boolean)) {
+    for (const map of result.generatedMaps) {
       for (const column of columns) {
         const value: unknown = column.getEntityValue(map);
         if (value != null) column.setEntityValue(map, this.dataSource.driver.preparePersistentValue(value, column));

@@ -18,7 +18,7 @@ export function sqliteCode(error: unknown): string {
 }
 
 export function isBusy(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error));
+  return sqliteCode(error).startsWith('SQLITE_BUSY');
 }
 
 /** Tells whether the volume is full, or the database has reached its allowed size. */
@@ -71,7 +71,7 @@ export function engineErrorOf(error: unknown): EngineError | undefined {
 export function startError(path: string, error: unknown): DatabaseStartError {
   const code = sqliteCode(error);
   const reasons: [RegExp, string][] = [
-    [/^SQLITE_(BUSY|LOCKED)/, 'is locked by another process; stop that process, or raise DATABASE_BUSY_TIMEOUT'],
+    [/^SQLITE_BUSY/, 'is locked by another process; stop that process, or raise DATABASE_BUSY_TIMEOUT'],
     [/^SQLITE_READONLY_DBMOVED/, 'was replaced or removed while it was opened, perhaps by a restore; start again'],
     [/^SQLITE_READONLY/, 'is read-only; give the user of the service the right to write the file and its folder'],
     [/^SQLITE_NOTADB/, 'is not a SQLite database; name another file, or restore this one from a backup'],

@@ -151,7 +151,7 @@ export class Connection implements ResponseConnection {
    * requests before it get their responses first. A request that already has a response gets no second one.
    */
   reject(error: Error, request?: IncomingMessage): void {
-    if (this.isRejected || this.endedAt !== undefined) return;
+    if (this.isRejected) return;
     this.isRejected = true;
     const last = this.waiting.at(-1) ?? this.current;
     if (request === undefined && last !== undefined && !last.req.complete) {

@@ -157,10 +157,9 @@ export class DiskReserve {
   keep(): void {
     const { path, wal } = this.file;
     try {
-      DiskReserve.release(path);
       linkSync(wal.path, `${path}${WHILE_CLOSED}`);
     } catch {
-      // The file system has no hard links.
+      // The file system has no hard links, or another process has made the link.
     }
   }
 
