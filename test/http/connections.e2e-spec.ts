@@ -395,12 +395,14 @@ describe('connections', () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '10' });
     const first = await connection();
     await expectServed(first, '/cookies/1');
-    for (let number = 0; number < 30; number++) await connection();
+    const unused: Socket[] = [];
+    for (let number = 0; number < 30; number++) unused.push(await connection());
     await untilMetric(service, TOO_MANY, 21);
     await untilMetric(service, 'http_connections_open', 10);
     expect(await metric(TOO_MANY)).toBe(21);
     // A connection that has sent a request is kept longer than unused ones.
     await expectServed(first, '/cookies/2');
+    await expectServed(unused.at(-9)!, '/cookies/1');
   });
 
   it('are limited to MAX_CONNECTIONS exactly, with a place for each address that has few', async () => {
@@ -447,13 +449,21 @@ describe('connections', () => {
     expect(await metric(TOO_MANY)).toBe(0);
   });
 
+  it('to the management port are limited to 200', async () => {
+    await start();
+    const opened = Array.from({ length: 201 }, () => connection({}, service.managementUrl));
+    const signal = AbortSignal.timeout(20_000);
+    const closed = (await Promise.all(opened)).map((socket) => once(socket, 'close', { signal }));
+    await Promise.race(closed);
+  });
+
   it('are closed when they have been idle for KEEP_ALIVE_TIMEOUT', async () => {
-    await start({ KEEP_ALIVE_TIMEOUT: '1000' });
+    await start({ KEEP_ALIVE_TIMEOUT: '3000', RESPONSE_STALL_TIMEOUT: '500' });
     const socket = await connection();
     await expectServed(socket, '/cookies/1');
     const began = performance.now();
     await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
-    expect(performance.now() - began).toBeGreaterThan(950);
+    expect(performance.now() - began).toBeGreaterThan(2950);
   });
 
   it('are closed 2 s after an error that ends them, also where the client keeps its side open', async () => {
