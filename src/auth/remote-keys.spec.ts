@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { CryptoKey } from 'jose';
 import { RemoteKeys } from './remote-keys.js';
@@ -136,6 +137,14 @@ describe('the keys of a provider', () => {
     listener = json({ keys: [] });
     await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
+  });
+
+  it('are loaded again for a token that none of them has signed, if the last load is over 5 s old', async () => {
+    listener = json(KEYS);
+    keys = remoteKeys(new URL(`${issuer}/keys`));
+    expect(await taken(keys.candidates(ES256))).toHaveLength(1);
+    using _clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 5001);
+    expect(await taken(keys.candidates(ES256))).toHaveLength(2);
   });
 
   it('limit the requests that wait for them; further requests are 503, and known keys keep working', async () => {
