@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
 import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,6 +52,14 @@ class BatchesController {
   async bytes(@Body() wish: Buffer, @Exchange() exchange: ResourceExchange) {
     const cookie = { ...COOKIE, wish: wish.toString() };
     return exchange.changed(await this.cookies.records.create(cookie, exchange.preconditions));
+  }
+
+  @Post('stream')
+  @HttpCode(200)
+  @Scopes('cookies:write')
+  @AcceptsBody({ type: 'text/plain', limit: 100 })
+  async stream(@Body() wish: Readable, @Exchange() exchange: ResourceExchange) {
+    return this.bytes(await buffer(wish), exchange);
   }
 
   @Post('open')
@@ -347,12 +357,15 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectError(await send('/batches/two-writes', COOKIE, keyed()), 500, 'INTERNAL_SERVER_ERROR');
   });
 
-  it('compares a body of bytes', async () => {
+  it.each([
+    ['bytes', 'Snow'],
+    ['stream', 'Snowflakes'],
+  ])('compares a body of %s', async (route, other) => {
     const headers = { ...keyed(), 'content-type': 'text/plain' };
-    const first = await send('/batches/bytes', 'Rain', headers);
+    const first = await send(`/batches/${route}`, 'Rain', headers);
     expect(first.body.wish).toBe('Rain');
-    expectReplay(await send('/batches/bytes', 'Rain', headers), first);
-    expectError(await send('/batches/bytes', 'Snow', headers), 422, 'IDEMPOTENCY_KEY_REUSED');
+    expectReplay(await send(`/batches/${route}`, 'Rain', headers), first);
+    expectError(await send(`/batches/${route}`, other, headers), 422, 'IDEMPOTENCY_KEY_REUSED');
   });
 
   it('is 400 on a public route, where there is no subject', async () => {
