@@ -113,6 +113,12 @@ class WithListener extends ResourceEntity {
   hashPassword(): void {}
 }
 
+@Entity('reserved')
+class WithReservedName extends ResourceEntity {
+  @Column('varchar')
+  epoch!: string;
+}
+
 @Entity('related')
 class WithRelation extends ResourceEntity {
   @ManyToOne(() => WithListener)
@@ -160,6 +166,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       WithArray,
       WithHiddenColumn,
       WithGeneratedColumn,
+      WithReservedName,
       WithListener,
       WithRelation,
       WithLongDecimal,
@@ -393,6 +400,21 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(rows).toEqual([{ amount: 5, stored: '2026-03-29 01:30:00.123456' }]);
   });
 
+  it('advances the id sequence when the transactions that insert have ended', async () => {
+    let isAdvanced = false;
+    const advance = () =>
+      transaction(dataSource, (tx) => samples.in(tx).advanceIds(50)).then(() => (isAdvanced = true));
+    const advanced = await transaction(dataSource, async (tx) => {
+      await samples.in(tx).create(sample());
+      const running = advance();
+      await sleep(200);
+      expect(isAdvanced).toBe(false);
+      return [running];
+    });
+    await Promise.all(advanced);
+    expect((await samples.create(sample())).record.id).toBe(51);
+  });
+
   it('stores none of many records if one is rejected and the transaction goes on', async () => {
     await transaction(dataSource, async (tx) => {
       const many = samples.in(tx).createMany([sample(), sample({ colour: 'blue' })]);
@@ -526,9 +548,11 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const found = await Promise.all([samples.get(record.id), samples.get(record.id)]);
     found[0].record.amount = 7;
     expect(found[1].record.amount).toBe(1);
-    const change = (stored: Pick<Sample, 'amount'>) => Object.assign(stored, { amount: stored.amount! + 1 });
-    await samples.update(record.id, change);
-    expect((await samples.get(record.id)).record.amount).toBe(2);
+    await samples.update(record.id, (stored) => {
+      stored.order.setTime(1);
+      return Object.assign(stored, { amount: stored.amount! + 1 });
+    });
+    expect((await samples.get(record.id)).record).toMatchObject({ amount: 2, order: new Date(1) });
   });
 
   it('writes several resources in one transaction, all of it or nothing', async () => {
@@ -552,6 +576,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     [WithDefaultText, 'the default of price must be a number'],
     [WithHiddenColumn, 'secret must be a plain @Column that is selected'],
     [WithGeneratedColumn, /publicId must be a plain @Column .* is not generated/],
+    [WithReservedName, 'epoch is a name that the SQL uses'],
     [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
     [WithRelation, /parent\.id must be a plain @Column .* a relation needs @References/],
   ])('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {
