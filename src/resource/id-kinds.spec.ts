@@ -20,6 +20,7 @@ it.each([
   ...[
     UUID.toUpperCase(),
     UUID.replaceAll('-', ''),
+    UUID.replace('0000-', ''),
     `{${UUID}}`,
     `urn:uuid:${UUID}`,
     `${UUID} `,

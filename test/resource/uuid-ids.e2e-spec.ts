@@ -1,7 +1,9 @@
 import { DataSource, type Repository } from 'typeorm';
+import { validObject } from '../../src/http/validation/validate.js';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { PatchSampleDto } from '../samples/sample.dto.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
@@ -87,6 +89,11 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(await records.update(id, changes)).toEqual(updated);
     const created = await records.create({ ...updated.record, code: 'zz', quantity: 1, ...changes, id: undefined });
     expect(await records.get(created.record.id)).toEqual(created);
+  });
+
+  it('a UUID of a body is in lower case in its DTO', async () => {
+    const dto = await validObject(PatchSampleDto, { deviceId: UPPER_CASE });
+    expect(dto).toMatchObject({ deviceId: UPPER_CASE.toLowerCase() });
   });
 
   it('a TypeORM repository gives a new record an id greater than all others', async () => {
