@@ -39,6 +39,17 @@ export const TRANSACTIONS: Habits = {
     },
     1,
   ],
+  'a subscriber hears of each statement, and whether it succeeded': [
+    async ({ dataSource }) => {
+      const heard: boolean[] = [];
+      dataSource.subscribers.push({ afterQuery: ({ success }) => void heard.push(success) });
+      await dataSource.query('SELECT 1');
+      await dataSource.query('SELECT missing').catch(() => undefined);
+      dataSource.subscribers.pop();
+      return heard;
+    },
+    [true, false],
+  ],
   'a transaction of each isolation level commits': [
     async (context) => {
       const { dataSource, name } = context;
