@@ -126,7 +126,7 @@ describe('the log in development', () => {
       new Logger('Test').error('as others do', new Error('the reason'), { number: 1n, self: globalThis });
       new Logger('Test').log({ number: 1n });
       new Logger().error('without a context', new Error('its reason'));
-      const ofDatabase = { query: 'INSERT INTO jars', parameters: ['private'], detail: 'Key (label)=(private)', driverError: {} };
+      const ofDatabase = { query: 'INSERT INTO jars', code: '23505', parameters: ['private'], detail: 'Key (label)=(private)', driverError: {} };
       new Logger('Test').error(Object.assign(new Error('not unique'), ofDatabase));
       new Logger('Test').log('the last');
     });`;
@@ -160,7 +160,7 @@ describe('the log in development', () => {
     expect(service.output).toMatch(/\[Test\] as others do \{.*"message":"the reason".*"number":1/);
     expect(service.output).toContain('[Test] {"detail":{"number":1}}');
     expect(service.output).toMatch(/without a context .*"message":"its reason"/);
-    const ofDatabase = '{"err":{"type":"Error","message":"not unique","query":"INSERT INTO jars"}}';
+    const ofDatabase = '{"err":{"type":"Error","message":"not unique","query":"INSERT INTO jars","code":"23505"}}';
     expect(service.output).toContain(`[Test] not unique ${ofDatabase}\n`);
   });
 });

@@ -290,6 +290,7 @@ it('a service whose BACKUP_DIR does not respond says so on the admin page, and h
   await using service = await ServiceProcess.start(folder, { ...settings, ...silent });
   const { body } = await Client.of(service, { scope: 'admin:read' }).get('/admin/status');
   expect(body.backups).toEqual({ files: [], problem: 'BACKUP_DIR does not respond' });
+  expect(service.output).toMatch(/A token: .*admin:read/);
   expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(0);
 });
 
