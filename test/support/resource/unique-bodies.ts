@@ -60,8 +60,7 @@ export class UniqueBodies {
   }
 
   /**
-   * The property of a key with the most possible values. It may refer to a parent of the tested resource, which has
-   * enough records.
+   * The property of a key with the most possible values. It may refer to a parent, which has enough records.
    */
   private bestOf(path: string, key: readonly string[]): (Values & { readonly name: string }) | undefined {
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
@@ -73,15 +72,18 @@ export class UniqueBodies {
         if (parent === undefined) return { name, ...valuesOf(this.document.resolve(properties[name])) };
         // Above all other ids, which tests use by themselves.
         const value = (count: number): Id => idOf(this.document, parent, 3 + (count % LEAST_VALUES));
-        return { name, size: path === this.contract.path && parent !== path ? LEAST_VALUES : 0, value };
+        return { name, size: parent === path ? 0 : LEAST_VALUES, value };
       });
     return sizes.sort((one, other) => other.size - one.size)[0];
   }
 
-  /** Number of records of a parent that the unique references of the resource need. */
+  /** Number of records of a parent that the unique references of the resource and of its parents need. */
   leastOf(parent: string): number {
-    const { path, references } = this.contract;
-    const isNeeded = this.keysOf(path).some((key) => references[this.bestOf(path, key)?.name ?? ''] === parent);
+    const { path, parents } = this.contract;
+    const isNeeded = [path, ...parents].some((each) => {
+      const references = this.source.references(each);
+      return this.keysOf(each).some((key) => references[this.bestOf(each, key)?.name ?? ''] === parent);
+    });
     return isNeeded ? LEAST_VALUES + 2 : 2;
   }
 }
