@@ -123,6 +123,34 @@ class WideningByMethods2000000000001 implements MigrationInterface {
   }
 }
 
+/** Makes indices in SQL before and after TypeORM reads the table. Its way back runs the statements of the change. */
+class KeepingIndices2000000000001 implements MigrationInterface {
+  private downQueries: readonly { readonly query: string }[] = [];
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE UNIQUE INDEX "lower_name" ON "jars" (lower("name"))');
+    await runner.getTable('jars');
+    await runner.query('CREATE INDEX "upper_name" ON "jars" (upper("name"))');
+    await runner.query('CREATE UNIQUE INDEX "of_name" ON "jars" ("name")');
+    for (const name of ['size', 'color']) {
+      await runner.addColumn('jars', new TableColumn({ name, type: 'varchar', isNullable: true }));
+    }
+    await runner.getTable('jars');
+    runner.clearSqlMemory();
+    runner.enableSqlMemory();
+    await runner.dropIndex('jars', 'of_name');
+    await runner.addColumn('jars', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
+    const { upQueries, downQueries } = runner.getMemorySql();
+    runner.disableSqlMemory();
+    for (const { query } of upQueries) await runner.query(query);
+    this.downQueries = downQueries.toReversed();
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const { query } of this.downQueries) await runner.query(query);
+  }
+}
+
 /** Takes a column its UNIQUE and not those of others, as `migration:generate` does after a change of the entity. */
 class LosingAUnique2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -280,6 +308,18 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(plan).toEqual([expect.objectContaining({ detail: expect.stringContaining('USING COVERING INDEX') })]);
     const [named] = await dataSource.query<[{ sql: string }]>(`SELECT sql FROM sqlite_schema WHERE name = 'named'`);
     expect(named.sql).toContain(`WHERE "label" <> 'name'`);
+  });
+
+  it('keeps indices over expressions, and indices that SQL has made since the table was read', async () => {
+    await openWith(CreateRelated2000000000000, KeepingIndices2000000000001);
+    const ofJars = `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jars' ORDER BY name`;
+    const indices = async () => (await dataSource.query<{ name: string }[]>(ofJars)).map(({ name }) => name);
+    await migrate(dataSource);
+    expect(await indices()).toEqual(['lower_name', 'upper_name']);
+    await dataSource.query("INSERT INTO jars (name) VALUES ('a')");
+    await expect(dataSource.query("INSERT INTO jars (name) VALUES ('A')")).rejects.toThrow('UNIQUE');
+    await dataSource.undoLastMigration();
+    expect(await indices()).toEqual(['lower_name', 'of_name', 'upper_name']);
   });
 
   it('removes the UNIQUE of a column', async () => {

@@ -4,9 +4,11 @@ import {
   type ReplicationMode,
   type Table,
   type TableColumn,
+  type TableIndex,
   TypeORMError,
 } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { Query } from 'typeorm/driver/Query.js';
 import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import {
@@ -147,10 +149,26 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     dropUniques(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = conversions(changed, table);
+    const indices = await this.otherIndices(table);
+    const expressions = table.indices.filter(isOverExpression);
+    for (const each of [changed, table]) each.indices = each.indices.filter((index) => !isOverExpression(index));
     // A revert runs the statements backwards, so these come after the rebuild there, too.
-    await this.executeQueries([], down);
+    await this.executeQueries([], [...indices, ...down]);
     await super.recreateTable(changed, table, migrateData);
-    await this.executeQueries(up, []);
+    await this.executeQueries([...up, ...indices], []);
+    changed.indices.push(...expressions);
+  }
+
+  /** The indices that TypeORM would not make again: those over expressions, and those that SQL made after it read the table. */
+  private async otherIndices({ name: table, indices }: Table): Promise<Query[]> {
+    const made = (await this.query(INDICES, [table])) as { name: string; sql: string }[];
+    return made
+      .filter(({ name }) => {
+        const known = indices.find((index) => index.name === name);
+        // While `migration:generate` collects statements, an index is still there that one of them drops.
+        return known === undefined ? !this.sqlMemoryMode : isOverExpression(known);
+      })
+      .map(({ sql }) => new Query(sql));
   }
 
   /** Translates the type and the default of a column, which a migration names for both engines, to those of SQLite. */
@@ -258,6 +276,13 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     await settled.catch((error: Error) => (this.rollbackFailure = error));
   }
 }
+
+/** TypeORM reads the name of an expression as null. */
+const isOverExpression = ({ columnNames }: TableIndex): boolean =>
+  columnNames.some((name) => (name as string | null) === null);
+
+/** Constraints have no SQL of their own. */
+const INDICES = `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?`;
 
 const ORPHANS = 'SELECT DISTINCT "table", parent FROM pragma_foreign_key_check';
 
