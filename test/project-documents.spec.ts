@@ -153,6 +153,15 @@ describe('the command blocks of README.md and docs/operating.md', () => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
+  it('move packages that the tests use to the dependencies of the service, where npm would leave them', () => {
+    const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
+    const named = [...DOCS, 'docs/transports.md'].flatMap((file) =>
+      [...read(file).matchAll(/`npm install ((?!--save-)[^`]+)`/g)].flatMap(([, names]) => names!.split(' ')),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => name in devDependencies)).toEqual([]);
+  });
+
   it('that start and test a checkout are run by .ci/run', () => {
     const steps = read('.ci/run');
     for (const step of ['step npm ci', 'tests test --', 'tests run test:processes --']) expect(steps).toContain(step);
