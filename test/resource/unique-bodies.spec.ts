@@ -34,13 +34,15 @@ const document = {
   resolve: (schema: unknown) => schema,
 } as unknown as OpenApiDocument;
 
-it('describeResource makes parents that are unique by a reference and an enum, and enough of their own parents', () => {
-  const contract = { path: '/bookings', parents: ['/members', '/accounts'] } as unknown as DerivedContract;
+it('describeResource makes parents that are unique by a reference and an enum, enough of their own parents, and given values', () => {
+  const examples = { '/members': (count: number) => ({ code: `c${count}` }) };
+  const contract = { path: '/bookings', parents: ['/members', '/accounts'], examples } as unknown as DerivedContract;
   const unique = new UniqueBodies(dataSource, document, contract);
   const account = (): unknown => unique.next('/accounts', { memberId: 1, currency: 'EUR' });
   expect([account(), account()]).toEqual([
     { memberId: 4, currency: 'EUR' },
     { memberId: 5, currency: 'EUR' },
   ]);
+  expect(unique.next('/members', { code: 'a' })).toEqual({ code: 'c3' });
   expect([unique.leastOf('/members'), unique.leastOf('/accounts')]).toEqual([3002, 2]);
 });

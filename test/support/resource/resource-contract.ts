@@ -25,8 +25,11 @@ export interface ResourceContract {
   readonly otherParameters?: readonly string[];
   /** Properties of the record with this number, if a rule requires different values in each record. */
   readonly distinct?: (count: number) => Body;
-  /** POST bodies of the resources that this one refers to, by path, if rules require certain values. */
-  readonly examples?: Readonly<Record<string, Body>>;
+  /**
+   * POST bodies of the resources that this one refers to, by path, if rules require certain values; a function like
+   * `distinct` if they require different values in each record.
+   */
+  readonly examples?: Readonly<Record<string, Body | ((count: number) => Body)>>;
   /** Modules that `AppModule` does not import, such as that of a test resource. */
   readonly modules?: readonly (Type | DynamicModule)[];
   /** The migrations of these modules. */

@@ -34,7 +34,9 @@ export class UniqueBodies {
   next<B extends Body | undefined>(path: string, body: B): B {
     if (body === undefined) return body;
     const count = ++this.count;
-    const distinct = path === this.contract.path ? this.contract.distinct?.(count) : undefined;
+    const { distinct: ofResource, examples } = this.contract;
+    const given = path === this.contract.path ? ofResource : examples?.[path];
+    const distinct = typeof given === 'function' ? given(count) : undefined;
     const unique = Object.entries(this.changes(path, Object.keys(distinct ?? {}))).map(
       ([name, value]) => [name, value(count)] as const,
     );
