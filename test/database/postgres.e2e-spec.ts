@@ -214,6 +214,17 @@ describePostgres('a transaction', () => {
     expect(await dataSource.query(LIMITS)).toEqual([{ lock: '0', statement: '0', idle: '0' }]);
   });
 
+  it('leaves no session behind that waits for the lock of an operator, after reads without a transaction have failed', async () => {
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await onServer(url, async (operator) => {
+      await operator.query('BEGIN; LOCK TABLE notes');
+      const reads = [1, 2, 3].map((id) => dataSource.query('SELECT name FROM notes WHERE id = $1', [id]));
+      for (const read of reads) await expect(read).rejects.toThrow(DatabaseUnavailableError);
+      await until(async () => (await operator.query(waiting)).rowCount === 0, 'sessions still wait', 5000);
+      await operator.query('ROLLBACK');
+    });
+  });
+
   it('that holds a connection, like all others, does not delay a check of the database', async () => {
     const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.startTransaction()));

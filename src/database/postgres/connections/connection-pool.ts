@@ -36,13 +36,14 @@ const NONE_FREE = 'timeout exceeded when trying to connect';
 
 /**
  * A session has the formats that `pg` can parse, the warning about a commit that a standby has not confirmed, commits
- * that wait for the disk, and triggers that fire, whatever the defaults of server, database and role. PgBouncer keeps
- * the first two settings (https://www.pgbouncer.org/config.html, `track_extra_parameters`).
+ * that wait for the disk, and triggers that fire. PgBouncer keeps the first two (`track_extra_parameters`). A server on
+ * Linux ends a session whose client has gone: while it waits for a lock, it would keep its slot of the server.
  */
 const SESSION =
   'SET datestyle = ISO; SET intervalstyle = postgres; SET extra_float_digits = 1; SET client_min_messages = warning; ' +
   `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'; ` +
-  `SELECT set_config('session_replication_role', 'origin', false) WHERE current_setting('session_replication_role') <> 'origin'`;
+  `SELECT set_config('session_replication_role', 'origin', false) WHERE current_setting('session_replication_role') <> 'origin'; ` +
+  `SELECT set_config('client_connection_check_interval', '1000', false) WHERE version() LIKE '%linux%'`;
 
 type Pooled = PostgresClient & pg.PoolClient;
 
