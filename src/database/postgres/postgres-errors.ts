@@ -96,12 +96,19 @@ function isDenied(error: unknown): boolean {
   return codeOf(error) === '42501' && DENYING_ROUTINES.includes((error as { routine?: string }).routine ?? '');
 }
 
+/** Tells whether the server assigns no more ids to transactions before a VACUUM. A value may also have this code. */
+function needsVacuum(error: unknown): boolean {
+  const { routine = '' } = error as { routine?: string };
+  return codeOf(error) === '54000' && /^GetNew(Transaction|MultiXact)Id$/.test(routine);
+}
+
 /** Tells whether the server is a standby, or has just lost its role as the primary. */
 export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-const READ_ONLY = 'read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL';
+const READ_ONLY =
+  'read-only: a standby (name the primary, or all servers, in DATABASE_URL), or default_transaction_read_only is on';
 
 const OWN_ERRORS = [TypeORMError, DatabaseError, UnsafeIntegerError];
 
@@ -115,6 +122,8 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   if (isReadOnlyServer(error)) return unavailable(`The server is ${READ_ONLY}`, 'unreachable');
   if (isDenied(error))
     return unavailable(`The user of the service lacks a right (${(error as Error).message})`, 'unreachable');
+  if (needsVacuum(error))
+    return unavailable(`The server accepts no writes (${(error as Error).message})`, 'unreachable');
   if (isTimeout(error)) return unavailable('The database did not respond in time', 'unreachable');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
   if (isTransactionTimeout(error)) return unavailable(timeoutMessage(error));
