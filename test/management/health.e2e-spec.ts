@@ -185,7 +185,10 @@ describePostgres('GET /health/ready', () => {
     await alterDatabase('SET default_transaction_read_only = on');
     const { status, body } = await probe(service);
     expect(status).toBe(503);
-    expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
+    expect(body.checks).toMatchObject({
+      running: 'ok',
+      database: expect.stringContaining('or default_transaction_read_only is on'),
+    });
     // A read-only session would also reject an ALTER.
     const writable = '?options=-c%20default_transaction_read_only%3Doff';
     await alterDatabase('SET default_transaction_read_only = off', writable);
