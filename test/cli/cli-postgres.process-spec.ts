@@ -91,6 +91,24 @@ describePostgres('the command line and PostgreSQL', () => {
     await execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
+  it('counts nothing with doctor --fix while row level security hides rows, and names the tables', async () => {
+    await onPostgres(['import', 'cookies'], lines(3));
+    const role = `filtered_${process.pid}`;
+    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
+    const execute = (sql: string) => onServer(url, (client) => client.query(sql));
+    await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; ALTER TABLE cookies ENABLE ROW LEVEL SECURITY;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
+    const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment });
+    const used = await execute(`SELECT used FROM storage WHERE resource = 'cookies'`);
+    await execute(`ALTER TABLE cookies DISABLE ROW LEVEL SECURITY; DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    const advice = /^FAIL {2}(fix|server) .*run ALTER TABLE "cookies" DISABLE ROW LEVEL SECURITY$/gm;
+    expect({ code, advice: stdout.match(advice)?.length, used: used.rows }).toEqual({
+      code: 1,
+      advice: 2,
+      used: [{ used: '3' }],
+    });
+  });
+
   it('that loses the response to a COMMIT of an import may have stored its lines, as the message says', async () => {
     await onPostgres(['migrate']);
     const input = lines(2500);

@@ -35,12 +35,23 @@ const onTables = (check: StorageCheck) =>
 /** Checks that a PostgreSQL server accepts writes: a standby, a database or the user may be read-only. */
 export const server = onDatabase(async (dataSource) => {
   await engineOf(dataSource).check();
+  await expectAllRows(dataSource);
   const missing = await missingRights(dataSource);
   if (missing.length === 0) return 'reads and writes';
   const names = missing.map((each) => each.names).join(', ');
   const grants = missing.map((each) => `GRANT ${each.rights} ${each.names}`).join('; ');
   throw new Error(`the user may not change ${names}: make the user the owner, or run ${grants}`);
 });
+
+/** Rejects policies that hide rows from the user: lists would be short, and `--fix` would store too small a count. */
+async function expectAllRows(dataSource: DataSource): Promise<void> {
+  const tables = ['storage', ...RESOURCES.map(({ name }) => name.plural)];
+  const filtered = await committed(dataSource).sql<{ name: string }[]>`
+    SELECT name FROM unnest(${tables}::text[]) AS name WHERE row_security_active(to_regclass(quote_ident(name)))`;
+  if (filtered.length === 0) return;
+  const alter = filtered.map(({ name }) => `ALTER TABLE "${name}" DISABLE ROW LEVEL SECURITY`).join('; ');
+  throw new Error(`row level security may hide rows from the user: run ${alter}`);
+}
 
 const ALL_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
 
@@ -164,6 +175,7 @@ async function auditTrail(dataSource: DataSource): Promise<string> {
 export async function fixCounters(config: Config, onFixed: (line: string) => void): Promise<string> {
   if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openConfiguredDatabase(config);
+  if (dataSource.options.type === 'postgres') await expectAllRows(dataSource);
   for (const resource of RESOURCES) {
     const { name, audited = false } = resource;
     const wrong = await wrongTriggers(dataSource, resource);
