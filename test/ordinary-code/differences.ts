@@ -63,6 +63,12 @@ export const DIFFERENCES: readonly Difference[] = [
     postgres: [new Date('+012024-05-05T00:00:00Z')],
   },
   {
+    what: 'a day in another form',
+    habit: stores({ day: '2026/02/03' }),
+    sqlite: expect.any(Error),
+    postgres: ['2026-02-03'],
+  },
+  {
     what: 'several statements in one string',
     habit: async (_samples, dataSource) => typeof (await dataSource.query('SELECT 1; SELECT 2')),
     sqlite: expect.objectContaining({ message: expect.stringContaining('more than one statement') }),
