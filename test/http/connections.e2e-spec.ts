@@ -386,6 +386,15 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBe(20);
     expect(service.output.split('"route":"unknown"').length).toBeLessThan(20 * 50);
   });
+
+  it('gets 400 for HTTP/1.0 requests beyond those that may wait, whose packet would be searched for each', async () => {
+    await start();
+    const socket = await connection();
+    socket.write('GET /unknown HTTP/1.0\r\nConnection: keep-alive\r\n\r\n'.repeat(1000));
+    const statuses = await statusesUntilClose(socket);
+    expect(statuses.splice(-1)).toEqual([400]);
+    expect(statuses).toEqual(Array(17).fill(404));
+  });
 });
 
 describe('connections', () => {

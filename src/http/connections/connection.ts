@@ -135,7 +135,7 @@ export class Connection implements ResponseConnection {
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
     // Checked now, because Node's parser has the bytes of the request only until it returns.
-    response.rejection = protocolError(response.req);
+    response.rejection = protocolError(response.req, this.waiting.length >= MAX_UNANSWERED);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
     this.waiting.push(response);

@@ -10,9 +10,16 @@ const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5}
 /** One expectation, which several fields may repeat (RFC 9110 section 10.1.1). */
 const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
 
-/** The error of a request that is invalid HTTP; `undefined` if it is valid. */
-export function protocolError(request: IncomingMessage): ApiError | undefined {
+const CROWDED = 'Too many HTTP/1.0 requests wait on this connection; wait for their responses, or use HTTP/1.1';
+
+/**
+ * The error of a request that is invalid HTTP; `undefined` if it is valid.
+ * @param isCrowded whether the most requests that may wait for their response wait before it
+ */
+export function protocolError(request: IncomingMessage, isCrowded: boolean): ApiError | undefined {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
+  // The search for another protocol reads the whole packet, for each of its thousands of requests.
+  if (isCrowded && httpVersionMinor === 0) return new ApiError(400, 'BAD_REQUEST', CROWDED);
   if (httpVersionMajor !== 1 || isAnotherProtocol(request)) return standardError(505);
   if (request.rawHeaders.length > 2 * MAX_HEADER_FIELDS) return tooManyFields();
   const { host, expect, 'transfer-encoding': coding } = headers;
