@@ -395,6 +395,17 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(statuses.splice(-1)).toEqual([400]);
     expect(statuses).toEqual(Array(17).fill(404));
   });
+
+  it('is not read any more after the last response of its connection', async () => {
+    await start();
+    const socket = await connection();
+    socket.write(WITHOUT_TOKEN.replace('cookies\r', 'a b\r'));
+    await once(socket, 'data');
+    socket.write(WITHOUT_TOKEN.repeat(20_000));
+    await once(socket, 'close');
+    const inOnePacket = Math.ceil(65_536 / WITHOUT_TOKEN.length);
+    expect(service.output.split('request dropped').length - 1).toBeLessThanOrEqual(inOnePacket);
+  });
 });
 
 describe('connections', () => {

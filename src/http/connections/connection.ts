@@ -133,7 +133,11 @@ export class Connection implements ResponseConnection {
     (response.req as CompactRequest).onManyChunks = this.pauseForChunks;
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
-    if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
+    if (this.endedAt !== undefined) {
+      // The client has `LINGER` to read the last response; parsing more of its requests would only delay others.
+      this.flow.pauseReading();
+      return this.owner.requests.end(response, 'dropped');
+    }
     // Checked now, because Node's parser has the bytes of the request only until it returns.
     response.rejection = protocolError(response.req, this.waiting.length >= MAX_UNANSWERED);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
