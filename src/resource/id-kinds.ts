@@ -52,7 +52,7 @@ export const UUID_IDS: IdKind<string> = {
 
 export const idKindOf = (columnType: unknown): IdKind => (columnType === 'uuid' ? UUID_IDS : INTEGER_IDS);
 
-/** The CHECK of a UUID. It contains no `),`, where TypeORM would end a CHECK when it rebuilds a table of SQLite. */
+/** The CHECK of a UUID. Do not change its text: the name of the constraint follows from it. */
 export const IS_UUID =
   `CAST("id" AS text) LIKE '________-____-____-____-____________' AND CAST("id" AS text) <> '${UUID_IDS.lowest}' ` +
   `AND length(replace(CAST("id" AS text) , '-', '')) = 32 ` +

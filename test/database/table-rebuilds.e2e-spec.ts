@@ -151,6 +151,55 @@ class KeepingIndices2000000000001 implements MigrationInterface {
   }
 }
 
+/** A table with parts that TypeORM does not read. */
+class CreateBoxes2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // TypeORM makes this table for generated columns of entities.
+    await runner.query('CREATE TABLE typeorm_metadata (type, "database", schema, "table", name, value)');
+    await runner.query(`
+      create table "boxes" (
+        id integer primary key autoincrement not null,
+        "code" varchar(10) COLLATE NOCASE UNIQUE CHECK (length("code") > 1), -- no CHECK (1), no COLLATE RTRIM
+        "kind" varchar CHECK( "kind" IN ('),','b') ),
+        "size" decimal(8,2) CHECK ("size" > 0 OR "code" = 'CHECK ('),
+        "upper" varchar AS (upper("code")) VIRTUAL,
+        "inner" integer,
+        CONSTRAINT "few" CHECK (coalesce("size", 1) < 10
+          AND replace(coalesce("kind", ''), 'x', '') <> 'y'),
+        constraint odd check ("size" <> 4),
+        CONSTRAINT "into" FOREIGN KEY ("inner") REFERENCES "boxes" ("id") DEFERRABLE INITIALLY DEFERRED
+      )`);
+    await runner.query(`create unique index "part" on "boxes" ("size") where "kind" = 'b'\n and "size" > 5`);
+    await runner.query('CREATE UNIQUE INDEX "back" ON "boxes" ("size" DESC, trim("kind"), "code" COLLATE RTRIM)');
+    await runner.query(`INSERT INTO boxes (id, code, kind, size) VALUES (1, 'ab', 'b', 2.5), (9, 'cd', NULL, 3)`);
+    await runner.query('DELETE FROM boxes WHERE id = 9');
+  }
+
+  async down(): Promise<void> {}
+}
+
+/** Changes the boxes, and back, by the statements that `migration:generate` writes. */
+class ChangeBoxes2000000000002 implements MigrationInterface {
+  private downQueries: readonly { readonly query: string; readonly parameters?: unknown[] }[] = [];
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.getTable('boxes');
+    runner.clearSqlMemory();
+    runner.enableSqlMemory();
+    await runner.dropIndex('boxes', 'back');
+    await runner.addColumn('boxes', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
+    await runner.renameColumn('boxes', 'size', 'width');
+    const { upQueries, downQueries } = runner.getMemorySql();
+    runner.disableSqlMemory();
+    for (const { query, parameters } of upQueries) await runner.query(query, parameters);
+    this.downQueries = downQueries.toReversed();
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const { query, parameters } of this.downQueries) await runner.query(query, parameters);
+  }
+}
+
 /** Takes a column its UNIQUE and not those of others, as `migration:generate` does after a change of the entity. */
 class LosingAUnique2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -320,6 +369,51 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expect(dataSource.query("INSERT INTO jars (name) VALUES ('A')")).rejects.toThrow('UNIQUE');
     await dataSource.undoLastMigration();
     expect(await indices()).toEqual(['lower_name', 'of_name', 'upper_name']);
+  });
+
+  it('keeps what TypeORM does not read: CHECKs, collations, conditions and orders of indices, and more', async () => {
+    await openWith(CreateRelated2000000000000, CreateBoxes2000000000001);
+    await migrate(dataSource);
+    await dataSource.destroy();
+    await openWith(CreateRelated2000000000000, CreateBoxes2000000000001, ChangeBoxes2000000000002);
+    const parts = async () => [
+      await dataSource.query(`SELECT * FROM pragma_table_xinfo('boxes')`),
+      await dataSource.query(
+        `SELECT list.name, "unique", partial, column.name, "desc", coll
+         FROM pragma_index_list('boxes') AS list, pragma_index_xinfo(list.name) AS column ORDER BY list.name, seqno`,
+      ),
+      await dataSource.query(`SELECT * FROM boxes, sqlite_sequence WHERE name = 'boxes'`),
+    ];
+    const insert = (column: string, values: object) => {
+      const all = { id: null, code: null, kind: null, [column]: null, inner: null, ...values };
+      const names = Object.keys(all).map((name) => `"${name}"`);
+      return dataSource.query(`INSERT INTO boxes (${names.join()}) VALUES (?, ?, ?, ?, ?)`, Object.values(all));
+    };
+    const expectParts = async (column: string) => {
+      for (const values of [
+        { code: 'a' },
+        { kind: 'a' },
+        { code: 'no', [column]: 0 },
+        { [column]: 10 },
+        { [column]: 4 },
+      ]) {
+        await expect(insert(column, values)).rejects.toThrow('CHECK');
+      }
+      await expect(insert(column, { code: 'AB' })).rejects.toThrow('UNIQUE');
+      await expect(insert(column, { inner: 5 })).rejects.toThrow('FOREIGN KEY');
+      const two = dataSource.transaction(async (manager) => {
+        await manager.query(`INSERT INTO boxes (id, "inner") VALUES (50, 51), (51, 50)`);
+        throw new Error('Both are stored');
+      });
+      await expect(two).rejects.toThrow('Both are stored');
+    };
+    const before = await parts();
+    await expectParts('size');
+    await migrate(dataSource);
+    await expectParts('width');
+    await dataSource.undoLastMigration();
+    expect(await parts()).toEqual(before);
+    await expectParts('size');
   });
 
   it('removes the UNIQUE of a column', async () => {

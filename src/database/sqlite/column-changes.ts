@@ -36,7 +36,10 @@ export function renameInPlace(changed: Table, table: Table): void {
   if (!isRenaming || changed.columns.length !== table.columns.length) return;
   const rewritten = (sql = ''): string => sql.replaceAll(/(?<=")[^"]+(?=")/g, renamed);
   for (const check of changed.checks) check.expression = rewritten(check.expression);
-  for (const index of changed.indices) index.where = rewritten(index.where);
+  for (const index of changed.indices) {
+    index.where = rewritten(index.where);
+    if (index.parser !== undefined) index.parser = rewritten(index.parser);
+  }
   for (const kind of ['indices', 'uniques', 'foreignKeys'] as const) {
     changed[kind].forEach((part, position) => {
       part.columnNames = table[kind][position]!.columnNames.map(renamed);

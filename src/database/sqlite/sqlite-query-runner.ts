@@ -24,6 +24,7 @@ import { REFERRING, referredTo, type Row, type SqliteConnection, type StatementR
 import { HAS_BEGUN, LEFT_OPEN, rejectLateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
+import { completeTable, unknownColumns, withColumns } from './table-definition.js';
 import type { WriteTransaction } from './writing/write-transaction.js';
 import type { Writer } from './writing/writer.js';
 
@@ -149,26 +150,37 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     dropUniques(changed, table);
     // TypeORM gives the old table the new columns then.
     const { up, down } = conversions(changed, table);
-    const indices = await this.otherIndices(table);
-    const expressions = table.indices.filter(isOverExpression);
-    for (const each of [changed, table]) each.indices = each.indices.filter((index) => !isOverExpression(index));
+    const indices = this.sqlMemoryMode ? [] : await this.newIndices(table);
     // A revert runs the statements backwards, so these come after the rebuild there, too.
     await this.executeQueries([], [...indices, ...down]);
     await super.recreateTable(changed, table, migrateData);
     await this.executeQueries([...up, ...indices], []);
-    changed.indices.push(...expressions);
   }
 
-  /** The indices that TypeORM would not make again: those over expressions, and those that SQL made after it read the table. */
-  private async otherIndices({ name: table, indices }: Table): Promise<Query[]> {
-    const made = (await this.query(INDICES, [table])) as { name: string; sql: string }[];
-    return made
-      .filter(({ name }) => {
-        const known = indices.find((index) => index.name === name);
-        // While `migration:generate` collects statements, an index is still there that one of them drops.
-        return known === undefined ? !this.sqlMemoryMode : isOverExpression(known);
-      })
-      .map(({ sql }) => new Query(sql));
+  /** The indices that SQL has made after TypeORM read the table. */
+  private async newIndices({ name: table, indices }: Table): Promise<Query[]> {
+    const made = (await this.query(INDICES, [table])) as Definition[];
+    return made.filter(({ name }) => !indices.some((index) => index.name === name)).map(({ sql }) => new Query(sql));
+  }
+
+  protected override async loadTables(names?: string[]): Promise<Table[]> {
+    const tables = await super.loadTables(names);
+    for (const table of tables) {
+      const [{ sql }] = (await this.query(TABLE, [table.name])) as [Definition];
+      completeTable(table, sql, (expression) => this.dataSource.namingStrategy.checkConstraintName(table, expression));
+      const indices = (await this.query(INDICES, [table.name])) as Definition[];
+      for (const index of table.indices) {
+        const known = super.createIndexSql(table, index).query;
+        index.parser = unknownColumns(indices.find(({ name }) => name === index.name)!.sql, known);
+      }
+    }
+    return tables;
+  }
+
+  /** `parser`, which TypeORM uses for MySQL only, has the columns and the condition of an index as `unknownColumns`. */
+  protected override createIndexSql(table: Table, index: TableIndex): Query {
+    const { query, parameters } = super.createIndexSql(table, index);
+    return new Query(index.parser === undefined ? query : withColumns(query, index.parser), parameters);
   }
 
   /** Translates the type and the default of a column, which a migration names for both engines, to those of SQLite. */
@@ -277,9 +289,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
-/** TypeORM reads the name of an expression as null. */
-const isOverExpression = ({ columnNames }: TableIndex): boolean =>
-  columnNames.some((name) => (name as string | null) === null);
+interface Definition {
+  readonly name: string;
+  readonly sql: string;
+}
+
+const TABLE = `SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ?`;
 
 /** Constraints have no SQL of their own. */
 const INDICES = `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?`;

@@ -47,7 +47,7 @@ export async function createResourceTable(
       { name: 'revision', type: 'integer', default: 0 },
     ],
     checks: [
-      ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression: rebuildable(expression) })),
+      ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
       ...(ids === 'uuid' ? [{ expression: IS_UUID }] : []),
     ],
     foreignKeys: Object.entries(references).map(([column, referencedTableName]) => ({
@@ -69,9 +69,6 @@ export async function createResourceTable(
   await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, '', 0, 0)`;
   await makeTriggers(queryRunner, queryRunner.dataSource, name, idKindOf(ids));
 }
-
-/** A CHECK as TypeORM can read it from a table of SQLite, see `IS_UUID`. */
-const rebuildable = (expression: string): string => expression.replaceAll('),', ') ,');
 
 function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {
   const { createDate: type, createDateDefault } = driver.mappedDataTypes;
