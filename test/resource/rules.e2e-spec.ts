@@ -32,11 +32,12 @@ function checkQuantity(quantity: number): void {
 
 /** At most three samples of a cookie are open, and no sample has more than ten of a small cookie. */
 const FOR_ONE: Rule<Sample> = {
-  async check({ after: { cookieId, quantity } }, transaction) {
+  async check({ before, after: { cookieId, quantity } }, transaction) {
     checkQuantity(quantity);
     const [{ open } = { open: 0 }] = await transaction.sql<{ open: number }[]>`
       SELECT count(*) AS open FROM samples WHERE "cookieId" = ${cookieId} AND status = 'open'`;
     if (open > MOST_OPEN) throw tooManyOpen(cookieId);
+    if (before !== undefined) await transaction.lock('cookies', before.cookieId);
     const cookie = await transaction.lock<{ size: string }>('cookies', cookieId);
     if (cookie?.size === 'small' && quantity > MOST_OF_A_SMALL) throw tooManySmall();
   },
@@ -51,6 +52,10 @@ const FOR_ALL: Rule<Sample> = {
     checked.push(changes.length);
     for (const { after } of changes) checkQuantity(after.quantity);
     const ids = [...new Set(changes.map(({ after }) => after.cookieId))];
+    await transaction.lockAll(
+      'cookies',
+      changes.flatMap(({ before }) => before?.cookieId ?? []),
+    );
     const [full] = await transaction.query<{ cookieId: number }[]>(
       `SELECT "cookieId" FROM samples WHERE status = 'open' AND "cookieId" IN (${ids.map(() => '?').join(', ')})
        GROUP BY "cookieId" HAVING count(*) > ${MOST_OPEN}`,
@@ -257,6 +262,8 @@ describe.each([
         () => samples.update(record.id, { cookieId }),
         // Its parent stays, and the rule locks it all the same.
         () => samples.update(record.id, { quantity: 2 }),
+        // The rule locks its earlier parent, too.
+        () => samples.update(record.id, { cookieId: other.id }),
         () =>
           transaction(service.app.get(DataSource), (tx) => samples.in(tx).createMany([recordOf({ status: 'paid' })])),
       ]) {

@@ -222,8 +222,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private async lockParents(records: readonly Values[], before: Values = {}): Promise<void> {
     if (this.table.forUpdate === '') return;
     for (const [property, parent] of this.table.references) {
-      const ids = records.map(({ [property]: id }) => id as Id | null | undefined);
       const hasRule = this.rule !== undefined;
+      const ids = [...records, ...(hasRule ? [before] : [])].map(({ [property]: id }) => id as Id | null | undefined);
       const parents = ids.filter((id) => id !== undefined && id !== null && (hasRule || id !== before[property]));
       await this.selectLocked('id', parent, [...new Set(parents)] as Id[], hasRule ? 'forUpdate' : 'forReference');
     }
