@@ -100,7 +100,7 @@ class AddressDto {
 }
 
 class TrimmedDto {
-  @Transform(({ value }) => String(value).trim())
+  @Transform(({ value }: { value: string }) => value.trim())
   @IsCodePointLength(1, 5)
   name!: string;
 }
@@ -250,6 +250,7 @@ describe('the validation of a feature', () => {
     ['an item of a body', POST, 'tastes', [TASTE, LONG], '/1/name'],
     ['an object instead of an array as body', POST, 'tastes', TASTE, ''],
     ['what a validator throws at', POST, 'addresses', { email: '\ud800@b.example' }, '/email'],
+    ['what a transformation throws at', POST, 'trimmed', { name: 5 }, '/name'],
     ['"__proto__" far inside', POST, 'names', { names: ['a'], more: { a: JSON.parse('{"__proto__":1}') } }, '/more'],
     ['what is nested very deep', POST, 'boxes', `${'{"inner":'.repeat(50_000)}1${'}'.repeat(50_000)}`, '/inner'],
     ['one item more than 1000', POST, 'tastes', Array(1001).fill({ name: 'n' }), ''],

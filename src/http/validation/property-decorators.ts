@@ -120,8 +120,20 @@ function nestedDto(dto: Type, name: string, validators: Validator[], errors: str
 
 /** The class in `@Type(() => ...)`, found by a transformation, because class-transformer has no public API for it. */
 function transformedType(dto: Type, name: string): unknown {
-  const { [name]: items } = plainToInstance(dto, { [name]: [{}] }) as Record<string, unknown>;
+  const probe = { [name]: [{}] };
+  // A `@Transform` such as `value.trim()` throws at the probe.
+  if (transformationThrows(dto, probe)) return undefined;
+  const { [name]: items } = plainToInstance(dto, probe) as Record<string, unknown>;
   return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
+}
+
+export function transformationThrows(dto: Type, plain: object): boolean {
+  try {
+    plainToInstance(dto, plain);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const isDto = (type: unknown): type is Type => typeof type === 'function' && validatorsOf(type as Type).length > 0;

@@ -1,8 +1,8 @@
-import { type Type, ValidationPipe } from '@nestjs/common';
+import { HttpException, type Type, ValidationPipe } from '@nestjs/common';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
-import { propertiesOf } from './property-decorators.js';
+import { propertiesOf, transformationThrows } from './property-decorators.js';
 
 type ValidationError = classValidator.ValidationError;
 
@@ -75,7 +75,15 @@ export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<
     transformerPackage: classTransformer,
     exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail))),
   });
-  return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
+  try {
+    return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
+  } catch (error) {
+    if (error instanceof HttpException || !transformationThrows(dto, plain)) throw error;
+    // A `@Transform` that throws, such as `value.trim()` of a number, rejects the value, as a validator does.
+    const names = Object.keys(plain) as (keyof typeof plain)[];
+    const wrong = names.find((name) => transformationThrows(dto, { [name]: plain[name] }));
+    throw invalidRequest([detail(wrong === undefined ? [] : [wrong], 'is not valid')]);
+  }
 }
 
 /** The DTO of a query without parameters, if it needs no validation. Defaults of the class are validated. */
