@@ -30,6 +30,8 @@ export class Handshakes {
   /** Options for a server of the package `ws`. */
   readonly options = {
     maxPayload: BODY_LIMIT,
+    // One message or ping in a turn: a packet of 64 KiB may have 10 000, and one client would stop all others.
+    allowSynchronousEvents: false,
     verifyClient: ({ req }: { req: IncomingMessage }, done: Done): void => {
       const id = requestId(req);
       this.verify(req, id).then(

@@ -96,6 +96,21 @@ async function greetingByWebSocket(folder, url, protocols, later) {
   }
 }
 
+/** @returns whether the service answers another client before the many pings of a WebSocket */
+async function isServedBesidePings(folder, url, protocols) {
+  const WebSocket = createRequire(join(folder, 'package.json'))('ws');
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/greetings`, protocols);
+  await once(socket, 'open');
+  let pongs = 0;
+  socket.on('pong', () => pongs++);
+  const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+  socket._socket.write(Buffer.alloc(300_000 * ping.length, ping));
+  await sleep(50);
+  await fetch(url);
+  socket.terminate();
+  return pongs < 10_000;
+}
+
 /** Revokes all tokens of a subject. Every process of the service rejects them after 5 s. */
 async function revoke(folder, subject) {
   run(folder, 'npm', ['run', '--silent', 'cli', '--', 'revoke', '--sub', subject]);
@@ -116,6 +131,7 @@ async function useTransports(folder, url) {
     ['WebSocket without the scope', await greetingByWebSocket(folder, url, bearer('other')), 403],
     ['WebSocket without a token', await greetingByWebSocket(folder, url, []), 'refused'],
     ['WebSocket whose token was revoked', revoked, 401],
+    ['others beside pings', await isServedBesidePings(folder, url, bearer('greetings:read')), true],
   ];
   return results
     .filter(([, is, expected]) => is !== expected)
