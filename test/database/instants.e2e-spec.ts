@@ -44,6 +44,27 @@ const PROGRAM = `
   console.log(JSON.stringify({ found: found.map(({ at }) => at), json: json.map(({ at }) => at), one, recent }));
   await dataSource.destroy();`;
 
+/** Writes and reads a column without a zone, by the data source and by a client of the package beside it. */
+const WITHOUT_ZONE = `
+  import pg from '${projectModule('node_modules/pg/esm/index.mjs')}';
+  import { loadConfig } from '${projectModule('dist/src/config/config.js')}';
+  import { createDataSource } from '${projectModule('dist/src/database/data-source.js')}';
+  const { WRITES, DATABASE, JWT_SECRET } = process.env;
+  const dataSource = await createDataSource(loadConfig({ DATABASE_URL: DATABASE, JWT_SECRET }), []);
+  await dataSource.initialize();
+  const client = new pg.Client(DATABASE);
+  await client.connect();
+  await client.query('SET datestyle TO ISO');
+  await client.query('CREATE TABLE plain (at timestamp)');
+  for (const at of JSON.parse(WRITES)) {
+    for (const writer of [client, dataSource]) await writer.query('INSERT INTO plain VALUES ($1)', [new Date(at)]);
+  }
+  const read = 'SELECT DISTINCT at FROM plain ORDER BY at DESC';
+  const all = [(await client.query(read)).rows, await dataSource.query(read)];
+  console.log(JSON.stringify(all.map((rows) => rows.map(({ at }) => at))));
+  await client.end();
+  await dataSource.destroy();`;
+
 interface Told {
   readonly found: string[];
   readonly json: string[];
@@ -69,11 +90,11 @@ describeEngines('an instant', (engine: EngineName) => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  async function inZone(TZ: string, environment: Record<string, string>): Promise<Told> {
+  async function inZone<T = Told>(TZ: string, environment: Record<string, string>, program = PROGRAM): Promise<T> {
     const { JWT_SECRET } = environmentIn(folder);
     const env = { PATH: process.env['PATH'], TZ, JWT_SECRET, DATABASE, ...environment };
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM], { env });
-    return JSON.parse(stdout.trim().split('\n').at(-1)!) as Told;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
+    return JSON.parse(stdout.trim().split('\n').at(-1)!) as T;
   }
 
   it('is equal in every zone of service and session, also in the hour that is repeated in autumn', async () => {
@@ -97,5 +118,11 @@ describeEngines('an instant', (engine: EngineName) => {
     });
     const { found, json } = await inZone('America/New_York', { MIGRATE: 'true' });
     expect({ found, json }).toEqual({ found: stored, json: stored });
+  });
+
+  it('in a column without a zone is read as it was written, also by a client beside the service', async () => {
+    const told = await inZone<string[][]>('America/New_York', { WRITES: JSON.stringify(INSTANTS) }, WITHOUT_ZONE);
+    const expected = [...INSTANTS].sort().reverse();
+    expect(told).toEqual([expected, expected]);
   });
 });

@@ -53,6 +53,13 @@ const textOf = ({ host, port }: PostgresHost): string => (host.includes(':') ? `
 // By default, `pg` writes a date in the zone of the process, and drops the seconds of an old offset.
 pg.defaults.parseInputDatesAsUTC = true;
 
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+
+/** A timestamp without a zone is UTC, too. Otherwise `pg` would read another instant than it wrote. */
+const parseInstant = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => unknown;
+pg.types.setTypeParser(TIMESTAMP, (text) => parseInstant(text.replace(/\d(?= BC$|$)/, '$&+00')));
+
 const INT8 = 20;
 const INT8_ARRAY = 1016 as number;
 
