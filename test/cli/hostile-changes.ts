@@ -35,8 +35,8 @@ export const HOSTILE_CHANGES: Readonly<Record<string, string | Change>> = {
   'a type with a blank, which changes texts to numbers': reworded('"wish" varchar', '"wish" varch ar'),
   'a type that contains NOT NULL': reworded('"wish" varchar NOT NULL', '"wish" "varchar" "NOT" "NULL"'),
   'a name that contains its check': reworded(
-    '"cookies_wish" CHECK ((length("wish") BETWEEN 1 AND 255))',
-    '"cookies_wish CHECK ((length(wish) BETWEEN 1 AND 255))"',
+    '"cookies_wish" CHECK (length("wish") BETWEEN 1 AND 255)',
+    '"cookies_wish CHECK (length(wish) BETWEEN 1 AND 255)"',
   ),
   'a BLOB for a wish': "UPDATE cookies SET wish = x'00FF' WHERE id = 2",
   'a flavor that no request could store': unchecked("UPDATE cookies SET flavor = '<script>' WHERE id = 2"),
