@@ -273,7 +273,7 @@ try {
   run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...PACKAGES]);
   run(folder, 'npm', ['run', 'build']);
   // On Node 20, jest cannot load some of the packages.
-  if (process.features.require_module) {
+  if (Number.parseInt(process.versions.node) >= 24) {
     run(folder, 'npm', ['test', '--', 'test/management/health'], {
       ECOSYSTEM_REDIS: redisPort,
       ECOSYSTEM_WORD: 'word',
