@@ -85,48 +85,55 @@ class RenamingAColumn2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Runs the statements that `migration:generate` writes for a column that becomes a number. */
-class NarrowingByStatements2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
+/** A change by methods of the query runner, which runs up and down by the statements that `migration:generate` writes. */
+abstract class ByStatements implements MigrationInterface {
+  private downQueries: readonly { readonly query: string; readonly parameters?: unknown[] }[] = [];
+
+  abstract up(runner: QueryRunner): Promise<void>;
+
+  protected async run(runner: QueryRunner, change: () => Promise<void>): Promise<void> {
+    runner.clearSqlMemory();
     runner.enableSqlMemory();
-    await runner.changeColumn('jars', 'name', new TableColumn({ name: 'name', type: 'integer' }));
-    const { upQueries } = runner.getMemorySql();
-    runner.disableSqlMemory();
-    for (const { query } of upQueries) await runner.query(query);
-  }
-
-  async down(): Promise<void> {}
-}
-
-/**
- * Widens a number, and makes a text with another name of one. Its way back runs the statements that
- * `migration:generate` writes, the last one first.
- */
-class WideningByMethods2000000000001 implements MigrationInterface {
-  private downQueries: readonly { readonly query: string }[] = [];
-
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
-    const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });
-    runner.enableSqlMemory();
-    await runner.changeColumn('weights', 'grams', decimal);
-    await runner.changeColumn('weights', 'days', new TableColumn({ name: 'term', type: 'varchar' }));
+    await change();
     const { upQueries, downQueries } = runner.getMemorySql();
     runner.disableSqlMemory();
-    for (const { query } of upQueries) await runner.query(query);
+    for (const { query, parameters } of upQueries) await runner.query(query, parameters);
     this.downQueries = downQueries.toReversed();
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const { query } of this.downQueries) await runner.query(query);
+    for (const { query, parameters } of this.downQueries) await runner.query(query, parameters);
+  }
+}
+
+/** Makes a column a number. */
+class NarrowingByStatements2000000000001 extends ByStatements {
+  async up(runner: QueryRunner): Promise<void> {
+    await this.run(runner, () =>
+      runner.changeColumn('jars', 'name', new TableColumn({ name: 'name', type: 'integer' })),
+    );
+  }
+}
+
+/** Widens a number, and makes a text with another name of one. */
+class WideningByMethods2000000000001 extends ByStatements {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
+    const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });
+    await this.run(runner, async () => {
+      await runner.changeColumn('weights', 'grams', decimal);
+      await runner.changeColumn('weights', 'days', new TableColumn({ name: 'term', type: 'varchar' }));
+    });
+  }
+
+  override async down(runner: QueryRunner): Promise<void> {
+    await super.down(runner);
     await runner.query('DROP TABLE "weights"');
   }
 }
 
-/** Makes indices in SQL before and after TypeORM reads the table. Its way back runs the statements of the change. */
-class KeepingIndices2000000000001 implements MigrationInterface {
-  private downQueries: readonly { readonly query: string }[] = [];
-
+/** Makes indices in SQL before and after TypeORM reads the table. */
+class KeepingIndices2000000000001 extends ByStatements {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE UNIQUE INDEX "lower_name" ON "jars" (lower("name"))');
     await runner.getTable('jars');
@@ -136,18 +143,10 @@ class KeepingIndices2000000000001 implements MigrationInterface {
       await runner.addColumn('jars', new TableColumn({ name, type: 'varchar', isNullable: true }));
     }
     await runner.getTable('jars');
-    runner.clearSqlMemory();
-    runner.enableSqlMemory();
-    await runner.dropIndex('jars', 'of_name');
-    await runner.addColumn('jars', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
-    const { upQueries, downQueries } = runner.getMemorySql();
-    runner.disableSqlMemory();
-    for (const { query } of upQueries) await runner.query(query);
-    this.downQueries = downQueries.toReversed();
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    for (const { query } of this.downQueries) await runner.query(query);
+    await this.run(runner, async () => {
+      await runner.dropIndex('jars', 'of_name');
+      await runner.addColumn('jars', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
+    });
   }
 }
 
@@ -178,25 +177,14 @@ class CreateBoxes2000000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Changes the boxes, and back, by the statements that `migration:generate` writes. */
-class ChangeBoxes2000000000002 implements MigrationInterface {
-  private downQueries: readonly { readonly query: string; readonly parameters?: unknown[] }[] = [];
-
+class ChangeBoxes2000000000002 extends ByStatements {
   async up(runner: QueryRunner): Promise<void> {
     await runner.getTable('boxes');
-    runner.clearSqlMemory();
-    runner.enableSqlMemory();
-    await runner.dropIndex('boxes', 'back');
-    await runner.addColumn('boxes', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
-    await runner.renameColumn('boxes', 'size', 'width');
-    const { upQueries, downQueries } = runner.getMemorySql();
-    runner.disableSqlMemory();
-    for (const { query, parameters } of upQueries) await runner.query(query, parameters);
-    this.downQueries = downQueries.toReversed();
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    for (const { query, parameters } of this.downQueries) await runner.query(query, parameters);
+    await this.run(runner, async () => {
+      await runner.dropIndex('boxes', 'back');
+      await runner.addColumn('boxes', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
+      await runner.renameColumn('boxes', 'size', 'width');
+    });
   }
 }
 

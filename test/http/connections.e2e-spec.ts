@@ -471,10 +471,12 @@ describe('connections', () => {
 
   it('to the management port are limited to 200', async () => {
     await start();
-    const opened = Array.from({ length: 201 }, () => connection({}, service.managementUrl));
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => connection({}, service.managementUrl)));
     const signal = AbortSignal.timeout(20_000);
-    const closed = (await Promise.all(opened)).map((socket) => once(socket, 'close', { signal }));
+    const closed = sockets.map((socket) => once(socket, 'close', { signal }));
+    await connection({}, service.managementUrl);
     await Promise.race(closed);
+    expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(1);
   });
 
   it('are closed when they have been idle for KEEP_ALIVE_TIMEOUT', async () => {

@@ -120,19 +120,16 @@ function nestedDto(dto: Type, name: string, validators: Validator[], errors: str
 
 /** The class in `@Type(() => ...)`, found by a transformation, because class-transformer has no public API for it. */
 function transformedType(dto: Type, name: string): unknown {
-  const probe = { [name]: [{}] };
-  // A `@Transform` such as `value.trim()` throws at the probe.
-  if (transformationThrows(dto, probe)) return undefined;
-  const { [name]: items } = plainToInstance(dto, probe) as Record<string, unknown>;
+  const items = transformed(dto, { [name]: [{}] })?.[name];
   return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
 }
 
-export function transformationThrows(dto: Type, plain: object): boolean {
+/** The instance of a DTO before its validation; `undefined` if a `@Transform` throws, such as `value.trim()` of a number. */
+export function transformed(dto: Type, plain: object): Record<string, unknown> | undefined {
   try {
-    plainToInstance(dto, plain);
-    return false;
+    return plainToInstance(dto, plain) as Record<string, unknown>;
   } catch {
-    return true;
+    return undefined;
   }
 }
 

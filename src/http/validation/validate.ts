@@ -2,7 +2,7 @@ import { HttpException, type Type, ValidationPipe } from '@nestjs/common';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
-import { propertiesOf, transformationThrows } from './property-decorators.js';
+import { propertiesOf, transformed } from './property-decorators.js';
 
 type ValidationError = classValidator.ValidationError;
 
@@ -78,10 +78,10 @@ export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<
   try {
     return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
   } catch (error) {
-    if (error instanceof HttpException || !transformationThrows(dto, plain)) throw error;
-    // A `@Transform` that throws, such as `value.trim()` of a number, rejects the value, as a validator does.
+    if (error instanceof HttpException || transformed(dto, plain) !== undefined) throw error;
+    // A `@Transform` that throws rejects the value, as a validator does.
     const names = Object.keys(plain) as (keyof typeof plain)[];
-    const wrong = names.find((name) => transformationThrows(dto, { [name]: plain[name] }));
+    const wrong = names.find((name) => transformed(dto, { [name]: plain[name] }) === undefined);
     throw invalidRequest([detail(wrong === undefined ? [] : [wrong], 'is not valid')]);
   }
 }
