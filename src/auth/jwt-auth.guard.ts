@@ -3,9 +3,9 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { replyOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
-import { tokensOfSockets } from './principal.js';
+import { type Principal, tokensOfSockets } from './principal.js';
 import { ACCESS, type Access } from './scopes.decorator.js';
-import { TokenVerifier } from './token-verifier.js';
+import { tokenOf, TokenVerifier } from './token-verifier.js';
 
 /**
  * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes
@@ -18,22 +18,22 @@ export class JwtAuthGuard implements CanActivate {
     private readonly verifier: TokenVerifier,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): true | Promise<true> {
     const targets = [context.getHandler(), context.getClass()];
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets) ?? [];
     if (access === 'public') return this.admitToPublic(context);
     const reply = replyOf(context);
-    const principal = await (reply === undefined
-      ? this.verifier.verify(tokenOfSocket(context))
-      : this.verifier.authenticate(reply.request));
-    if (reply !== undefined) reply.request.user = principal;
-    if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
-    if (reply !== undefined) makePrivate(reply);
-    return true;
+    const token = reply === undefined ? tokenOfSocket(context) : tokenOf(reply.request);
+    // A client without a token may come from an adapter for WebSockets that does not use `Handshakes`.
+    if (token === undefined) throw unauthenticated();
+    const principal = this.verifier.verify(token);
+    // Nest waits for a promise, which costs more than this guard.
+    if (!(principal instanceof Promise)) return admit(principal, access, reply);
+    return principal.then((verified) => admit(verified, access, reply));
   }
 
   /** Admits a call of a public route. Only GET and HEAD check a token, because a login may send an expired one. */
-  private async admitToPublic(context: ExecutionContext): Promise<boolean> {
+  private async admitToPublic(context: ExecutionContext): Promise<true> {
     if (context.getType() !== 'http') return true;
     const reply = replyOf(context)!;
     const { request } = reply;
@@ -48,11 +48,15 @@ export class JwtAuthGuard implements CanActivate {
 }
 
 /** The token of a WebSocket, which is verified for each message, because it may have been revoked. */
-function tokenOfSocket(context: ExecutionContext): string {
-  const token = tokensOfSockets.get(context.switchToWs().getClient<object>());
-  // A client without a token comes from an adapter that does not use `Handshakes`.
-  if (token === undefined) throw unauthenticated();
-  return token;
+const tokenOfSocket = (context: ExecutionContext): string | undefined =>
+  tokensOfSockets.get(context.switchToWs().getClient<object>());
+
+/** @throws {ApiError} 403 without one of the scopes, or for a handler that declares none */
+function admit(principal: Principal, access: readonly string[], reply?: FastifyReply): true {
+  if (reply !== undefined) reply.request.user = principal;
+  if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
+  if (reply !== undefined) makePrivate(reply);
+  return true;
 }
 
 /** Lets only the client's own cache store the response, and makes it revalidate before each use (RFC 9111). */

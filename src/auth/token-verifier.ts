@@ -81,14 +81,19 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
 
   /**
    * The principal of a token: a new object, because code of a request may add properties to it.
+   * @returns a promise unless the token is in the cache
    * @throws {InvalidTokenError} as a rejection
    * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
    */
-  async verify(token: string): Promise<Principal> {
+  verify(token: string): Principal | Promise<Principal> {
+    const cached = this.verified.get(token);
+    const isValid = cached !== undefined && cached.expiresAt * 1000 > Date.now();
+    return isValid ? { ...cached } : this.verifyNew(token);
+  }
+
+  private async verifyNew(token: string): Promise<Principal> {
     // A token that is verified while keys change goes into the old cache.
     const cache = this.verified;
-    const cached = cache.get(token);
-    if (cached !== undefined && cached.expiresAt * 1000 > Date.now()) return { ...cached };
     const principal = await this.payloadOf(token);
     cache.set(token, principal);
     return { ...principal };

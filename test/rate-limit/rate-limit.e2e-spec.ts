@@ -215,7 +215,7 @@ it('a request whose client has left before it is counted takes no place in RATE_
   const { app } = await start({ RATE_LIMIT_IN_PROGRESS: '1' });
   const live = app.get(LiveConfig, { strict: false });
   const guard = new RateLimitGuard(live, app.get(DataSource), new Reflector());
-  const isAccepted = (closed: boolean): Promise<boolean> => {
+  const isAccepted = async (closed: boolean): Promise<boolean> => {
     const request = { method: 'GET', user: { subject: 'alice' } };
     const reply = { request, raw: Object.assign(new EventEmitter(), { closed }) };
     return guard.canActivate(new ExecutionContextHost([request, reply], ClockController, statusesOf));

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
@@ -168,18 +169,21 @@ export function retryDelay(attempts: number): number {
 
 /**
  * Repeats `attempt` while the database file is locked. The event loop runs between attempts.
+ * @returns a promise if the first attempt has met a lock
  * @throws {DatabaseUnavailableError} when the file is still locked after `timeout` milliseconds
  */
-export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Promise<T> {
-  const deadline = performance.now() + timeout;
-  for (let attempts = 0; ; attempts++) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (performance.now() >= deadline) throw translated(error);
-      await new Promise((resolve) => setTimeout(resolve, retryDelay(attempts)));
-    }
+export function retryWhileBusy<T>(
+  attempt: () => T,
+  timeout: number,
+  deadline = performance.now() + timeout,
+  attempts = 0,
+): T | Promise<T> {
+  try {
+    return attempt();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    if (performance.now() >= deadline) throw translated(error);
+    return setTimeout(retryDelay(attempts)).then(() => retryWhileBusy(attempt, timeout, deadline, attempts + 1));
   }
 }
 

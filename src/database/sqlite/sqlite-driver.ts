@@ -198,7 +198,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
-  async read(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
     this.file.assertNotMoved();
     return retryWhileBusy(() => this.reader.run(sql, parameters), this.busyTimeout);
   }
@@ -239,7 +239,8 @@ function literal([name, value]: [string, unknown]): [string, unknown] {
 function sqliteSql(run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>): Sql {
   return sqlOf(async (sql, parameters) => {
     try {
-      return (await run(sql, parameters)).rows ?? [];
+      const result = run(sql, parameters);
+      return (result instanceof Promise ? await result : result).rows ?? [];
     } catch (error) {
       throw explained(error, sql, parameters);
     }

@@ -32,7 +32,7 @@ import type { Writer } from './writing/writer.js';
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
-  read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
 }
 
 /** The session of one caller. A transaction waits for the slot of the writer; a single statement is one by itself. */

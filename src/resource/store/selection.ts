@@ -115,17 +115,32 @@ export class RecordScope {
     return this.table.select + where([sqlText(condition), ...this.conditions]).sql;
   }
 
+  /** Runs `findById`, or this statement, which begins with it. */
+  async findOne<Entity extends AnyResourceEntity>(
+    source: Sql,
+    storage: UsageCounter,
+    id: Id,
+    statement = this.findById,
+  ): Promise<StoredRecord<Entity> | undefined> {
+    const [row] = await source.query<VersionedRow[]>(statement, [storage.resource, id, ...this.parameters]);
+    return row && this.stored(row, storage);
+  }
+
   /** Runs a statement of `findStatement` with the parameter of its condition. */
-  async find<Entity extends AnyResourceEntity>(
+  async findAll<Entity extends AnyResourceEntity>(
     source: Sql,
     storage: UsageCounter,
     statement: string,
-    parameter: Id | Id[],
+    ids: Id[],
   ): Promise<StoredRecord<Entity>[]> {
-    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...this.parameters]);
-    return rows.map(({ epoch, revision, ...row }) => ({
+    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, ids, ...this.parameters]);
+    return rows.map((row) => this.stored(row, storage));
+  }
+
+  private stored<Entity extends AnyResourceEntity>(row: VersionedRow, storage: UsageCounter): StoredRecord<Entity> {
+    return {
       record: this.table.fromRow(row) as unknown as PublicRecord<Entity>,
-      version: storage.versionOf({ epoch, revision }),
-    }));
+      version: storage.versionOf(row),
+    };
   }
 }
