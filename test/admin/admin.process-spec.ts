@@ -211,6 +211,16 @@ describeInBrowser('the admin page', () => {
     expect(await history.nth(1).innerText()).toMatch(/update\s+bob\s+flavor: vanilla cinnamon$/);
   });
 
+  it('shows the old text before the new text in a history, also if the old text reverses the direction', async () => {
+    const { id } = await added({ wish: '\u202eold' });
+    const source = service.app.get<DataSource>(getDataSourceToken(), { strict: false });
+    await source.query(`UPDATE cookies SET wish = 'new' WHERE id = ${id}`);
+    await visit(`/cookies/${id}`);
+    const change = page.locator('section', { hasText: 'History' }).locator('tr').last();
+    const before = await change.locator('del').boundingBox();
+    expect(before!.x).toBeLessThan((await change.locator('ins').boundingBox())!.x);
+  });
+
   it('has the resource of a team, with its filters, forms, actions and lists below', async () => {
     const { id } = (await client.request('POST', '/sleighs', { body: { seats: 6 } })).body;
     await visit('/outings');
