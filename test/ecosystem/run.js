@@ -111,13 +111,26 @@ async function isServedBesidePings(folder, url, protocols) {
   return pongs < 10_000;
 }
 
+/** Sends more messages over WebSockets than the service can handle before it must have stopped. */
+async function flood(folder, url, protocols) {
+  const WebSocket = createRequire(join(folder, 'package.json'))('ws');
+  const message = JSON.stringify({ event: 'hello', data: { name: 'Ada' } });
+  for (let opened = 0; opened < 300; opened++) {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/greetings`, protocols);
+    await once(socket, 'open');
+    // The stop disconnects it.
+    socket.on('error', () => {});
+    for (let sent = 0; sent < 3000; sent++) socket.send(message);
+  }
+}
+
 /** Revokes all tokens of a subject. Every process of the service rejects them after 5 s. */
 async function revoke(folder, subject) {
   run(folder, 'npm', ['run', '--silent', 'cli', '--', 'revoke', '--sub', subject]);
   await sleep(5000);
 }
 
-/** @returns the wrong results of GraphQL and WebSockets */
+/** Leaves messages of WebSockets that wait. @returns the wrong results of GraphQL and WebSockets */
 async function useTransports(folder, url) {
   const bearer = (scope, subject) => ['bearer', tokenFor(scope, subject)];
   const former = `former-${Date.now()}`;
@@ -133,6 +146,7 @@ async function useTransports(folder, url) {
     ['WebSocket whose token was revoked', revoked, 401],
     ['others beside pings', await isServedBesidePings(folder, url, bearer('greetings:read')), true],
   ];
+  await flood(folder, url, bearer('greetings:read'));
   return results
     .filter(([, is, expected]) => is !== expected)
     .map(([what, is, expected]) => `${what}: ${is} instead of ${expected}`);
@@ -192,7 +206,7 @@ async function freePort() {
   return port;
 }
 
-/** Starts the service by an npm script, in its own process group. */
+/** Starts the service by an npm script, in its own process group. @returns the wrong results of its work and its stop */
 async function started(folder, script, redis, work) {
   const [port, management] = [await freePort(), await freePort()];
   const live = `http://127.0.0.1:${management}/health/live`;
@@ -212,12 +226,13 @@ async function started(folder, script, redis, work) {
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  let wrong;
   try {
     for (let waited = 0; !(await isOk(live)); waited += 200) {
       if (waited > 120_000 || child.exitCode !== null) throw new Error(`The service did not start:\n${output}`);
       await sleep(200);
     }
-    return await work(`http://127.0.0.1:${port}`);
+    wrong = await work(`http://127.0.0.1:${port}`);
   } catch (error) {
     throw new Error(`${error.message}\n${output.slice(-4000)}`, { cause: error });
   } finally {
@@ -226,6 +241,7 @@ async function started(folder, script, redis, work) {
       await once(child, 'close');
     }
   }
+  return output.includes('did not stop within') ? [...wrong, 'it waits for the messages when it stops'] : wrong;
 }
 
 const isOk = (url) =>
@@ -286,7 +302,7 @@ try {
     ]);
     for (const line of wrong) console.error(`npm run ${script}: ${line}`);
     if (wrong.length > 0) process.exitCode = 1;
-    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 7} work`);
+    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 8} work`);
   }
 } catch (error) {
   console.error(error.message);
