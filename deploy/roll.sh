@@ -10,15 +10,26 @@ if [ -z "$old" ]; then
   exit 1
 fi
 count=$(compose ps -aq service | wc -l)
-# Removes a new replica that does not become healthy, because it would make every later run fail.
+# The new replicas: those that were not there before.
+new() { compose ps -aq service | grep -vxF "$before"; }
+# Removes new replicas that do not become healthy, because they would make every later run fail.
 remove_new() {
-  for replica in $(compose ps -aq service); do
-    case $before in *"$replica"*) continue ;; esac
+  for replica in $(new); do
     ${DOCKER:-docker} logs --tail 20 "$replica" >&2
     ${DOCKER:-docker} rm -f "$replica" > /dev/null
   done
-  echo 'The roll stopped, because a replica is not healthy (see above).' >&2
+  echo 'The roll stopped, because a new replica is not healthy (see above).' >&2
   exit 1
+}
+# Waits for the new replicas alone: an old one may be sick, which is a reason to replace it.
+await_new() {
+  while :; do
+    case $(${DOCKER:-docker} inspect -f '{{.State.Health.Status}}' $(new)) in
+      *unhealthy* | '') return 1 ;;
+      *starting*) sleep 0.5 ;;
+      *) return ;;
+    esac
+  done
 }
 # `compose run` would build a missing image from this folder, although an earlier version was asked for.
 for image in $(compose config --images service); do
@@ -34,7 +45,7 @@ compose run --rm --no-deps migrate cli migrate --check-capacity
 compose rm -f service > /dev/null
 for replica in $old; do
   before=$(compose ps -aq service)
-  compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service || remove_new
+  compose up -d --no-build --no-deps --no-recreate --scale service=$((count + 1)) service && await_new || remove_new
   # The balancer asks the name server every second and the new replica every half.
   sleep 3
   # Within stop_grace_period of the compose file, which its container has.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000 in .env): restarts every replica, one after the other,
 # then replaces every one (deploy/roll.sh), under load. Fails when one request failed or one acknowledged record is missing, or when
-# roll.sh leaves other replicas after a capacity below what is stored, a setting with which none is healthy, or a missing image.
+# roll.sh keeps a killed replica or one that hangs, or leaves other replicas after a capacity below what is stored, a setting with which none is healthy, or a missing image.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DOCKER=${DOCKER:-docker}
@@ -35,6 +35,12 @@ $DOCKER kill "$(echo "$before" | head -n 1)" > /dev/null
 after=$(compose ps -q service)
 [ "$(echo "$after" | wc -l)" = "$(echo "$before" | wc -l)" ] || { echo 'roll.sh lost a replica'; exit 1; }
 if echo "$after" | grep -qF "$before"; then echo 'roll.sh kept a killed replica'; exit 1; fi
+# So is one that hangs and is not healthy.
+sick=$(compose ps -q service | head -n 1)
+$DOCKER exec "$sick" sh -c 'kill -STOP $(cat /proc/1/task/1/children)'
+until [ "$($DOCKER inspect -f '{{.State.Health.Status}}' "$sick")" = unhealthy ]; do sleep 1; done
+./deploy/roll.sh > /dev/null 2>&1
+if compose ps -q service | grep -qxF "$sick"; then echo 'roll.sh kept a replica that hangs'; exit 1; fi
 # The load has stored more than one record. With the second setting a new replica starts and never becomes healthy.
 replicas=$(compose ps -aq service | sort)
 kept=$(mktemp)
