@@ -162,6 +162,14 @@ describe('the files in deploy', () => {
     for (const file of ['compose.yaml', 'compose.cluster.yaml']) expect(read(`../${file}`)).not.toContain('hostname:');
   });
 
+  it('ask for the IPv4 addresses of the replicas, which listen only there, and keep them while the name server is away', () => {
+    expect(read('../compose.cluster.yaml')).toContain('HOST: 0.0.0.0\n');
+    const balancer = read('haproxy/haproxy.cfg');
+    expect(balancer).toMatch(/^ +server-template .* resolve-prefer ipv4 /m);
+    // Its default is 30 s.
+    for (const hold of ['timeout', 'refused']) expect(balancer).toMatch(new RegExp(`^ +hold ${hold} 1d$`, 'm'));
+  });
+
   it('have backup commands that the command line accepts', async () => {
     const folder = await folderWith(lines(1));
     const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;

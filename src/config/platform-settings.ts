@@ -26,7 +26,7 @@ export const PLATFORM_SETTINGS = {
     example: 'production',
   }),
   host: setting('HOST', parse.address, {
-    about: 'address that both ports listen on; `0.0.0.0` for all of them',
+    about: 'address that both ports listen on; `0.0.0.0` for all of IPv4, `::` for all',
     default: '127.0.0.1',
   }),
   port: setting('PORT', parse.integer(0, 65535), { about: 'port of the API; 0 takes a free one', default: '3000' }),
