@@ -162,6 +162,11 @@ describe('the files in deploy', () => {
     for (const file of ['compose.yaml', 'compose.cluster.yaml']) expect(read(`../${file}`)).not.toContain('hostname:');
   });
 
+  it('signal no container by `docker kill`, after which Docker does not restart it, whatever the signal', () => {
+    for (const file of ['docs/operating.md', 'compose.yaml', 'compose.cluster.yaml', 'deploy/roll.sh'])
+      expect(read(`../${file}`)).not.toMatch(/\bkill (-s|--signal)\b/);
+  });
+
   it('ask for the IPv4 addresses of the replicas, which listen only there, and keep them while the name server is away', () => {
     expect(read('../compose.cluster.yaml')).toContain('HOST: 0.0.0.0\n');
     const balancer = read('haproxy/haproxy.cfg');
