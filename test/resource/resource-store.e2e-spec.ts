@@ -23,7 +23,11 @@ import { isOneOf, References, ResourceEntity, type StoredRecord } from '../../sr
 import { ResourceName } from '../../src/resource/resource.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
 import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
-import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import {
+  createResourceTable,
+  dropResourceTable,
+  renameResourceTable,
+} from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { SortPosition } from '../../src/resource/store/selection.js';
 import type { Version } from '../../src/resource/resource-entity.js';
@@ -269,6 +273,19 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const twins = new ResourceRepository(new ResourceName('twin'), dataSource.getRepository(Twin), usage);
     expect(twins.table.layout).not.toBe(samples.table.layout);
     expect(usage.versionOf({ epoch: 'e', revision: 1 }).epoch).toBe(`e${twins.table.layout}`);
+  });
+
+  it('keeps its records, count and capacity when a migration renames its table', async () => {
+    await samples.create(sample());
+    await inMigration((queryRunner) => renameResourceTable(queryRunner, 'samples', 'twins'));
+    const usage = new UsageCounter('twins', 2);
+    await prepareStorage(dataSource, usage);
+    const twins = new ResourceRepository(new ResourceName('twin'), dataSource.getRepository(Twin), usage);
+    expect(await twins.create(sample())).toMatchObject({ record: { id: 2 } });
+    await expect(twins.create(sample())).rejects.toThrow(StorageFullError);
+    await twins.delete(1);
+    expect(await twins.usage()).toMatchObject({ count: 1 });
+    await inMigration((queryRunner) => renameResourceTable(queryRunner, 'twins', 'samples'));
   });
 
   it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {

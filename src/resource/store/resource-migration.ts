@@ -82,3 +82,12 @@ export async function dropResourceTable(queryRunner: QueryRunner, name: string):
   await queryRunner.dropTable(name);
   await queryRunner.sql`DELETE FROM storage WHERE resource = ${name}`;
 }
+
+/** Renames the table of a resource and its `storage` row; for a migration. The next start makes the triggers again. */
+export async function renameResourceTable(queryRunner: QueryRunner, name: string, newName: string): Promise<void> {
+  // On PostgreSQL the triggers would keep their functions, which name the table as it was.
+  await dropTriggers(queryRunner, queryRunner.dataSource, name);
+  await dropAuditTriggers(queryRunner, queryRunner.dataSource, name);
+  await queryRunner.renameTable(name, newName);
+  await queryRunner.sql`UPDATE storage SET resource = ${newName} WHERE resource = ${name}`;
+}

@@ -57,7 +57,7 @@ export class UsageCounter implements ReportedResource {
     if (typeof row?.epoch === 'string') return { epoch: row.epoch + this.layout, revision: row.revision };
     throw new Error(
       `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
-        'creates the resource must insert it; if it was deleted, restore a backup',
+        'creates or renames the resource must write it; if it was deleted, restore a backup',
     );
   }
 
