@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { QueryConfig } from 'pg';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate, pendingMigrations, unreadableEntities } from '../../src/database/schema/migrations.js';
 import { openDataSource } from '../support/data-source.js';
+import { migrationOf } from '../support/migration-of.js';
 import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
@@ -28,13 +29,6 @@ const SCHEMA =
               FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name`,
         names: `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
       };
-
-/** A migration of a test. */
-const migrationOf = (name: string, up: (runner: QueryRunner) => Promise<void>): MigrationInterface => ({
-  name,
-  up,
-  down: () => Promise.resolve(),
-});
 
 /** Runs one statement without the service, as another program does. */
 async function asOtherWriter(folder: string, sql: string, parameters: readonly unknown[]): Promise<unknown> {

@@ -1,161 +1,85 @@
-import { Logger } from '@nestjs/common';
 import { type DataSource, type MigrationInterface, type QueryRunner, Table, TableColumn } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { createResourceTable } from '../../src/resource/store/resource-migration.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
+import { openDataSource } from '../support/data-source.js';
+import { migrationOf } from '../support/migration-of.js';
+import { temporaryFolder } from '../support/service.js';
 
 const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';
 
-class CreateRelated2000000000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
+const CREATE_RELATED = migrationOf(
+  'CreateRelated2000000000000',
+  async (runner) => {
     await runner.query(`CREATE TABLE "jars" (${COLUMNS})`);
     await runner.query('CREATE TABLE "lids" ("jar" integer NOT NULL REFERENCES "jars" ("id") ON DELETE CASCADE)');
     await runner.query('CREATE TABLE "labels" ("jar" integer REFERENCES "jars" ("id") ON DELETE SET NULL)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
+  },
+  async (runner) => {
     for (const table of ['labels', 'lids', 'jars']) await runner.query(`DROP TABLE "${table}"`);
-  }
-}
+  },
+);
 
 /** A migration as `migration:generate` writes it. */
-class Generated2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
+const GENERATED = migrationOf(
+  'Generated2000000000001',
+  async (runner) => {
     await runner.query(`CREATE TABLE "temporary_jars" (${COLUMNS}, "size" varchar)`);
     await runner.query('INSERT INTO "temporary_jars"("id", "name") SELECT "id", "name" FROM "jars"');
     await runner.query('DROP TABLE "jars"');
     await runner.query('ALTER TABLE "temporary_jars" RENAME TO "jars"');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
+  },
+  async (runner) => {
     await runner.query('ALTER TABLE "jars" RENAME TO "temporary_jars"');
     await runner.query(`CREATE TABLE "jars" (${COLUMNS})`);
     await runner.query('INSERT INTO "jars"("id", "name") SELECT "id", "name" FROM "temporary_jars"');
     await runner.query('DROP TABLE "temporary_jars"');
-  }
-}
+  },
+);
+
+const optional = (name: string) => new TableColumn({ name, type: 'varchar', isNullable: true });
 
 /** A migration that calls methods of the query runner, which rebuild the table. */
-class ByMethods2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.addColumn('jars', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
-  }
+const BY_METHODS = migrationOf(
+  'ByMethods2000000000001',
+  (runner) => runner.addColumn('jars', optional('size')),
+  (runner) => runner.dropColumn('jars', 'size'),
+);
 
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.dropColumn('jars', 'size');
-  }
-}
-
-class Renaming2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE "jars" RENAME TO "vessels"');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE "vessels" RENAME TO "jars"');
-  }
-}
-
-/** A rebuild of a resource's table, for which TypeORM parses the CHECKs in its SQL. */
-class RebuildingAResource2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
-    await createResourceTable(runner, 'vials', { ids: 'uuid', columns: { name: 'varchar' }, checks });
-    await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
-  }
-
-  async down(): Promise<void> {}
-}
-
-class RenamingAColumn2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const checks = { name_is_short: `length("name") < 5` };
-    const keys = { unique: [['name']], indices: [['name', 'revision']] };
-    await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, ...keys });
-    await runner.query(`CREATE INDEX "named" ON "vials" ("revision") WHERE "name" <> 'name'`);
-    await runner.renameColumn('vials', 'name', 'title');
-    const title = (await runner.getTable('vials'))!.findColumnByName('title')!;
-    const label = Object.assign(title.clone(), { name: 'label', default: "'none'" });
-    await runner.changeColumn('vials', title, label);
-    await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
-  }
-
-  async down(): Promise<void> {}
+/** Runs a change by the statements that `migration:generate` writes for it. @returns the statements that revert it */
+async function byStatements(runner: QueryRunner, change: () => Promise<void>) {
+  runner.clearSqlMemory();
+  runner.enableSqlMemory();
+  await change();
+  const { upQueries, downQueries } = runner.getMemorySql();
+  runner.disableSqlMemory();
+  for (const { query, parameters } of upQueries) await runner.query(query, parameters);
+  return downQueries.toReversed();
 }
 
 /** A change by methods of the query runner, which runs up and down by the statements that `migration:generate` writes. */
-abstract class ByStatements implements MigrationInterface {
-  private downQueries: readonly { readonly query: string; readonly parameters?: unknown[] }[] = [];
-
-  abstract up(runner: QueryRunner): Promise<void>;
-
-  protected async run(runner: QueryRunner, change: () => Promise<void>): Promise<void> {
-    runner.clearSqlMemory();
-    runner.enableSqlMemory();
-    await change();
-    const { upQueries, downQueries } = runner.getMemorySql();
-    runner.disableSqlMemory();
-    for (const { query, parameters } of upQueries) await runner.query(query, parameters);
-    this.downQueries = downQueries.toReversed();
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    for (const { query, parameters } of this.downQueries) await runner.query(query, parameters);
-  }
-}
-
-/** Makes a column a number. */
-class NarrowingByStatements2000000000001 extends ByStatements {
-  async up(runner: QueryRunner): Promise<void> {
-    await this.run(runner, () =>
-      runner.changeColumn('jars', 'name', new TableColumn({ name: 'name', type: 'integer' })),
-    );
-  }
-}
-
-/** Widens a number, and makes a text with another name of one. */
-class WideningByMethods2000000000001 extends ByStatements {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
-    const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });
-    await this.run(runner, async () => {
-      await runner.changeColumn('weights', 'grams', decimal);
-      await runner.changeColumn('weights', 'days', new TableColumn({ name: 'term', type: 'varchar' }));
-    });
-  }
-
-  override async down(runner: QueryRunner): Promise<void> {
-    await super.down(runner);
-    await runner.query('DROP TABLE "weights"');
-  }
-}
-
-/** Makes indices in SQL before and after TypeORM reads the table. */
-class KeepingIndices2000000000001 extends ByStatements {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE UNIQUE INDEX "lower_name" ON "jars" (lower("name"))');
-    await runner.getTable('jars');
-    await runner.query('CREATE INDEX "upper_name" ON "jars" (upper("name"))');
-    await runner.query('CREATE UNIQUE INDEX "of_name" ON "jars" ("name")');
-    for (const name of ['size', 'color']) {
-      await runner.addColumn('jars', new TableColumn({ name, type: 'varchar', isNullable: true }));
-    }
-    await runner.getTable('jars');
-    await this.run(runner, async () => {
-      await runner.dropIndex('jars', 'of_name');
-      await runner.addColumn('jars', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
-    });
-  }
+function generatedOf(
+  name: string,
+  prepare: (runner: QueryRunner) => Promise<unknown>,
+  change: (runner: QueryRunner) => Promise<void>,
+): MigrationInterface {
+  let downQueries: Awaited<ReturnType<typeof byStatements>> = [];
+  return migrationOf(
+    name,
+    async (runner) => {
+      await prepare(runner);
+      downQueries = await byStatements(runner, () => change(runner));
+    },
+    async (runner) => {
+      for (const { query, parameters } of downQueries) await runner.query(query, parameters);
+    },
+  );
 }
 
 /** A table with parts that TypeORM does not read. */
-class CreateBoxes2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // TypeORM makes this table for generated columns of entities.
-    await runner.query('CREATE TABLE typeorm_metadata (type, "database", schema, "table", name, value)');
-    await runner.query(`
+const CREATE_BOXES = migrationOf('CreateBoxes2000000000001', async (runner) => {
+  // TypeORM makes this table for generated columns of entities.
+  await runner.query('CREATE TABLE typeorm_metadata (type, "database", schema, "table", name, value)');
+  await runner.query(`
       create table "boxes" (
         id integer primary key autoincrement not null,
         "code" varchar(10) COLLATE NOCASE UNIQUE CHECK (length("code") > 1), -- no CHECK (1), no COLLATE RTRIM
@@ -168,87 +92,24 @@ class CreateBoxes2000000000001 implements MigrationInterface {
         constraint odd check ("size" <> 4),
         CONSTRAINT "into" FOREIGN KEY ("inner") REFERENCES "boxes" ("id") DEFERRABLE INITIALLY DEFERRED
       )`);
-    await runner.query(`create unique index "part" on "boxes" ("size") where "kind" = 'b'\n and "size" > 5`);
-    await runner.query('CREATE UNIQUE INDEX "back" ON "boxes" ("size" DESC, trim("kind"), "code" COLLATE RTRIM)');
-    await runner.query(`INSERT INTO boxes (id, code, kind, size) VALUES (1, 'ab', 'b', 2.5), (9, 'cd', NULL, 3)`);
-    await runner.query('DELETE FROM boxes WHERE id = 9');
-  }
-
-  async down(): Promise<void> {}
-}
-
-class ChangeBoxes2000000000002 extends ByStatements {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.getTable('boxes');
-    await this.run(runner, async () => {
-      await runner.dropIndex('boxes', 'back');
-      await runner.addColumn('boxes', new TableColumn({ name: 'form', type: 'varchar', isNullable: true }));
-      await runner.renameColumn('boxes', 'size', 'width');
-    });
-  }
-}
-
-/** Takes a column its UNIQUE and not those of others, as `migration:generate` does after a change of the entity. */
-class LosingAUnique2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const columns = ['code', 'name'].map((name) => ({ name, type: 'varchar', isUnique: true }));
-    await runner.createTable(new Table({ name: 'crates', columns }));
-    await runner.query(`INSERT INTO crates VALUES ('a', 'b')`);
-    const code = (await runner.getTable('crates'))!.findColumnByName('code')!;
-    await runner.changeColumn('crates', code, Object.assign(code.clone(), { isUnique: false }));
-  }
-
-  async down(): Promise<void> {}
-}
-
-class RenamingATree2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const columns = [
-      { name: 'id', type: 'integer', isPrimary: true },
-      { name: 'parent', type: 'integer', isNullable: true },
-    ];
-    const parent = { columnNames: ['parent'], referencedTableName: 'kinds', referencedColumnNames: ['id'] };
-    await runner.createTable(new Table({ name: 'kinds', columns, foreignKeys: [{ ...parent, onDelete: 'CASCADE' }] }));
-    await runner.query('INSERT INTO kinds VALUES (1, NULL), (2, 1)');
-    await runner.renameTable('kinds', 'sorts');
-  }
-
-  async down(): Promise<void> {}
-}
-
-class DeletingParents2000000000001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('DELETE FROM "jars" WHERE "id" = 1');
-  }
-
-  async down(): Promise<void> {}
-}
-
-class FailingOnTheWayBack2000000000001 extends Generated2000000000001 {
-  override async down(runner: QueryRunner): Promise<void> {
-    await super.down(runner);
-    throw new Error('on the way back');
-  }
-}
-
-type Migration = new () => MigrationInterface;
+  await runner.query(`create unique index "part" on "boxes" ("size") where "kind" = 'b'\n and "size" > 5`);
+  await runner.query('CREATE UNIQUE INDEX "back" ON "boxes" ("size" DESC, trim("kind"), "code" COLLATE RTRIM)');
+  await runner.query(`INSERT INTO boxes (id, code, kind, size) VALUES (1, 'ab', 'b', 2.5), (9, 'cd', NULL, 3)`);
+  await runner.query('DELETE FROM boxes WHERE id = 9');
+});
 
 describe('a migration that rebuilds a table which others refer to', () => {
   let folder: string;
   let dataSource: DataSource;
 
-  beforeAll(() => Logger.overrideLogger(false));
-
-  const openWith = async (...migrations: Migration[]): Promise<void> => {
-    dataSource = await createDataSource(loadConfig(environmentIn(folder)));
-    const own = dataSource.options.migrations as Migration[];
-    dataSource.setOptions({ migrations: [...own, ...migrations] });
-    await dataSource.initialize();
+  const openWith = async (...migrations: MigrationInterface[]): Promise<void> => {
+    dataSource = await openDataSource({}, undefined, folder);
+    dataSource.migrations.push(CREATE_RELATED, ...migrations);
   };
 
   beforeEach(async () => {
     folder = temporaryFolder();
-    await openWith(CreateRelated2000000000000);
+    await openWith();
     await migrate(dataSource);
     await dataSource.query("INSERT INTO jars (name) VALUES ('oak'), ('glass'), ('tin')");
     await dataSource.query('DELETE FROM jars WHERE id = 3');
@@ -275,12 +136,12 @@ describe('a migration that rebuilds a table which others refer to', () => {
     settings: [await dataSource.query('PRAGMA foreign_keys'), await dataSource.query('PRAGMA legacy_alter_table')],
   });
 
-  it.each<[how: string, transaction: 'all' | 'each' | 'none', migration: Migration]>([
-    ['as TypeORM generates it', 'all', Generated2000000000001],
-    ['as TypeORM generates it, reverted without a transaction', 'none', Generated2000000000001],
-    ['by the methods of the query runner', 'each', ByMethods2000000000001],
+  it.each<[how: string, transaction: 'all' | 'each' | 'none', migration: MigrationInterface]>([
+    ['as TypeORM generates it', 'all', GENERATED],
+    ['as TypeORM generates it, reverted without a transaction', 'none', GENERATED],
+    ['by the methods of the query runner', 'each', BY_METHODS],
   ])('keeps every row up, down and up again: %s', async (_how, transaction, migration) => {
-    await openWith(CreateRelated2000000000000, migration);
+    await openWith(migration);
     const before = await state();
     expect(before.lids).toHaveLength(3);
     expect(await migrate(dataSource)).toHaveLength(1);
@@ -293,7 +154,12 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('renames the foreign keys of other tables when it renames the table for good', async () => {
-    await openWith(CreateRelated2000000000000, Renaming2000000000001);
+    const renaming = migrationOf(
+      'Renaming2000000000001',
+      (runner) => runner.query('ALTER TABLE "jars" RENAME TO "vessels"'),
+      (runner) => runner.query('ALTER TABLE "vessels" RENAME TO "jars"'),
+    );
+    await openWith(renaming);
     const before = await state();
     await migrate(dataSource);
     const renamed = await state('vessels');
@@ -304,20 +170,32 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('renames the foreign key of a table to itself when it renames the table', async () => {
-    await openWith(CreateRelated2000000000000, RenamingATree2000000000001);
+    const columns = [
+      { name: 'id', type: 'integer', isPrimary: true },
+      { name: 'parent', type: 'integer', isNullable: true },
+    ];
+    const parent = { columnNames: ['parent'], referencedTableName: 'kinds', referencedColumnNames: ['id'] };
+    const kinds = new Table({ name: 'kinds', columns, foreignKeys: [{ ...parent, onDelete: 'CASCADE' }] });
+    const renaming = migrationOf('RenamingATree2000000000001', async (runner) => {
+      await runner.createTable(kinds);
+      await runner.query('INSERT INTO kinds VALUES (1, NULL), (2, 1)');
+      await runner.renameTable('kinds', 'sorts');
+    });
+    await openWith(renaming);
     await migrate(dataSource);
     await dataSource.query('DELETE FROM sorts WHERE id = 1');
     expect(await dataSource.query('SELECT * FROM sorts')).toEqual([]);
   });
 
-  const size = new TableColumn({ name: 'size', type: 'varchar', isNullable: true });
-
   it.each<[how: string, change: () => Promise<unknown>]>([
-    ['in a transaction', () => dataSource.transaction((manager) => manager.queryRunner!.addColumn('jars', size))],
-    ['without one', () => dataSource.createQueryRunner().addColumn('jars', size)],
+    [
+      'in a transaction',
+      () => dataSource.transaction((manager) => manager.queryRunner!.addColumn('jars', optional('size'))),
+    ],
+    ['without one', () => dataSource.createQueryRunner().addColumn('jars', optional('size'))],
     ['by DROP TABLE', () => dataSource.query('DROP TABLE IF EXISTS jars')],
   ])('is rejected outside a migration, where it would delete rows of other tables: %s', async (_how, change) => {
-    await openWith(CreateRelated2000000000000);
+    await openWith();
     const before = await state();
     await expect(change()).rejects.toThrow('do it in a migration');
     expect(await state()).toEqual(before);
@@ -325,7 +203,13 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('keeps the CHECKs of a resource, including that of its UUIDs', async () => {
-    await openWith(CreateRelated2000000000000, RebuildingAResource2000000000001);
+    const rebuilding = migrationOf('RebuildingAResource2000000000001', async (runner) => {
+      // TypeORM parses the CHECKs in its SQL.
+      const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
+      await createResourceTable(runner, 'vials', { ids: 'uuid', columns: { name: 'varchar' }, checks });
+      await runner.addColumn('vials', optional('size'));
+    });
+    await openWith(rebuilding);
     await migrate(dataSource);
     const insert = (id: string, name: string) =>
       dataSource.query('INSERT INTO vials (id, name) VALUES (?, ?)', [id, name]);
@@ -335,7 +219,18 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('renames a column, also in the CHECKs and in the index', async () => {
-    await openWith(CreateRelated2000000000000, RenamingAColumn2000000000001);
+    const renaming = migrationOf('RenamingAColumn2000000000001', async (runner) => {
+      const checks = { name_is_short: `length("name") < 5` };
+      const keys = { unique: [['name']], indices: [['name', 'revision']] };
+      await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, ...keys });
+      await runner.query(`CREATE INDEX "named" ON "vials" ("revision") WHERE "name" <> 'name'`);
+      await runner.renameColumn('vials', 'name', 'title');
+      const title = (await runner.getTable('vials'))!.findColumnByName('title')!;
+      const label = Object.assign(title.clone(), { name: 'label', default: "'none'" });
+      await runner.changeColumn('vials', title, label);
+      await runner.addColumn('vials', optional('size'));
+    });
+    await openWith(renaming);
     await migrate(dataSource);
     const insert = (label: string) => dataSource.query('INSERT INTO vials (label) VALUES (?)', [label]);
     await insert('abc');
@@ -348,7 +243,19 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('keeps indices over expressions, and indices that SQL has made since the table was read', async () => {
-    await openWith(CreateRelated2000000000000, KeepingIndices2000000000001);
+    const prepare = async (runner: QueryRunner): Promise<void> => {
+      await runner.query('CREATE UNIQUE INDEX "lower_name" ON "jars" (lower("name"))');
+      await runner.getTable('jars');
+      await runner.query('CREATE INDEX "upper_name" ON "jars" (upper("name"))');
+      await runner.query('CREATE UNIQUE INDEX "of_name" ON "jars" ("name")');
+      for (const name of ['size', 'color']) await runner.addColumn('jars', optional(name));
+      await runner.getTable('jars');
+    };
+    const keeping = generatedOf('KeepingIndices2000000000001', prepare, async (runner) => {
+      await runner.dropIndex('jars', 'of_name');
+      await runner.addColumn('jars', optional('form'));
+    });
+    await openWith(keeping);
     const ofJars = `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'jars' ORDER BY name`;
     const indices = async () => (await dataSource.query<{ name: string }[]>(ofJars)).map(({ name }) => name);
     await migrate(dataSource);
@@ -360,10 +267,16 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('keeps what TypeORM does not read: CHECKs, collations, conditions and orders of indices, and more', async () => {
-    await openWith(CreateRelated2000000000000, CreateBoxes2000000000001);
+    const readTable = (runner: QueryRunner) => runner.getTable('boxes');
+    const changing = generatedOf('ChangeBoxes2000000000002', readTable, async (runner) => {
+      await runner.dropIndex('boxes', 'back');
+      await runner.addColumn('boxes', optional('form'));
+      await runner.renameColumn('boxes', 'size', 'width');
+    });
+    await openWith(CREATE_BOXES);
     await migrate(dataSource);
     await dataSource.destroy();
-    await openWith(CreateRelated2000000000000, CreateBoxes2000000000001, ChangeBoxes2000000000002);
+    await openWith(CREATE_BOXES, changing);
     const parts = async () => [
       await dataSource.query(`SELECT * FROM pragma_table_xinfo('boxes')`),
       await dataSource.query(
@@ -404,8 +317,16 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expectParts('size');
   });
 
-  it('removes the UNIQUE of a column', async () => {
-    await openWith(CreateRelated2000000000000, LosingAUnique2000000000001);
+  it('removes the UNIQUE of a column, and not those of others', async () => {
+    // As `migration:generate` does after a change of the entity.
+    const losing = migrationOf('LosingAUnique2000000000001', async (runner) => {
+      const columns = ['code', 'name'].map((name) => ({ name, type: 'varchar', isUnique: true }));
+      await runner.createTable(new Table({ name: 'crates', columns }));
+      await runner.query(`INSERT INTO crates VALUES ('a', 'b')`);
+      const code = (await runner.getTable('crates'))!.findColumnByName('code')!;
+      await runner.changeColumn('crates', code, Object.assign(code.clone(), { isUnique: false }));
+    });
+    await openWith(losing);
     await migrate(dataSource);
     const insert = (...values: string[]) => dataSource.query('INSERT INTO crates VALUES (?, ?)', values);
     await insert('a', 'c');
@@ -413,7 +334,11 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('changes nothing when it fails while it is reverted, and foreign keys are enforced again', async () => {
-    await openWith(CreateRelated2000000000000, FailingOnTheWayBack2000000000001);
+    const down = async (runner: QueryRunner): Promise<void> => {
+      await GENERATED.down(runner);
+      throw new Error('on the way back');
+    };
+    await openWith(migrationOf('FailingOnTheWayBack2000000000001', (runner) => GENERATED.up(runner), down));
     await migrate(dataSource);
     const before = await state();
     await expect(dataSource.undoLastMigration()).rejects.toThrow('on the way back');
@@ -421,7 +346,8 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('changes nothing when it leaves rows without the row that they refer to', async () => {
-    await openWith(CreateRelated2000000000000, DeletingParents2000000000001);
+    const deleting = (runner: QueryRunner) => runner.query('DELETE FROM "jars" WHERE "id" = 1');
+    await openWith(migrationOf('DeletingParents2000000000001', deleting));
     const before = await state();
     await expect(migrate(dataSource)).rejects.toThrow(
       /^A migration failed, and the database is as it was before: .* refers to a row of "jars" that does not exist/,
@@ -430,14 +356,24 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('changes nothing when a value cannot have the new type of its column, also as TypeORM generates it', async () => {
-    await openWith(CreateRelated2000000000000, NarrowingByStatements2000000000001);
+    const narrowing = migrationOf('NarrowingByStatements2000000000001', async (runner) => {
+      const number = new TableColumn({ name: 'name', type: 'integer' });
+      await byStatements(runner, () => runner.changeColumn('jars', 'name', number));
+    });
+    await openWith(narrowing);
     const before = await state();
     await expect(migrate(dataSource)).rejects.toThrow('The value "oak" of "name" is no integer; change such rows');
     expect(await state()).toEqual(before);
   });
 
   it('is not reverted while a value cannot have the earlier type of its column', async () => {
-    await openWith(CreateRelated2000000000000, WideningByMethods2000000000001);
+    const create = (runner: QueryRunner) => runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
+    const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });
+    const widening = generatedOf('WideningByMethods2000000000001', create, async (runner) => {
+      await runner.changeColumn('weights', 'grams', decimal);
+      await runner.changeColumn('weights', 'days', new TableColumn({ name: 'term', type: 'varchar' }));
+    });
+    await openWith(widening);
     await migrate(dataSource);
     await dataSource.query(`INSERT INTO weights VALUES (1, '14'), (1.25, '7')`);
     await expect(dataSource.undoLastMigration()).rejects.toThrow('The value 1.25 of "grams" is no integer');
@@ -446,7 +382,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('runs where another program has left such rows before', async () => {
-    await openWith(CreateRelated2000000000000, Generated2000000000001);
+    await openWith(GENERATED);
     const runner = dataSource.createQueryRunner();
     await runner.beforeMigration();
     await runner.query('DELETE FROM jars WHERE id = 1');
@@ -455,7 +391,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('is rejected inside a transaction, where foreign keys cannot be switched off', async () => {
-    await openWith(CreateRelated2000000000000);
+    await openWith();
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
     await expect(runner.beforeMigration()).rejects.toThrow('before startTransaction()');
@@ -464,7 +400,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('leaves foreign keys enforced when its query runner is released before its end', async () => {
-    await openWith(CreateRelated2000000000000);
+    await openWith();
     const before = await state();
     const runner = dataSource.createQueryRunner();
     await runner.beforeMigration();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
+import { DataSource, type QueryRunner, TableColumn } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { openApiDocument } from '../../src/openapi/document.js';
@@ -13,6 +13,7 @@ import { CreateDeeds1790000500000, Deed, DeedsModule, Rider } from '../deeds/dee
 import { run } from '../support/command.js';
 import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
+import { migrationOf } from '../support/migration-of.js';
 import { Client, sharedService, startService } from '../support/service.js';
 import { allLines, expectAgreement, expectChain, type Line, recordsOf } from '../deeds/trail.js';
 
@@ -21,47 +22,31 @@ const DATABASE_USER = isSqlite ? 'sqlite' : 'cookies';
 
 type SqlWrites = Readonly<Record<string, [sql: (id: number) => string, operations: string]>>;
 
-class RenamingTwice2000000000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
-    await runner.renameColumn('deeds', 'title', 'name');
-    await runner.renameColumn('deeds', 'name', 'title');
-    await runner.query(`INSERT INTO deeds (title) VALUES ('of a migration')`);
-  }
-
-  async down(): Promise<void> {}
-}
+const RENAMING_TWICE = migrationOf('RenamingTwice2000000000000', async (runner) => {
+  await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+  await runner.renameColumn('deeds', 'title', 'name');
+  await runner.renameColumn('deeds', 'name', 'title');
+  await runner.query(`INSERT INTO deeds (title) VALUES ('of a migration')`);
+});
 
 /** Leaves the table without a column of the entity, as a revert does. */
-class RenamingAway2000000001000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
-    await runner.renameColumn('deeds', 'title', 'former');
-  }
+const RENAMING_AWAY = migrationOf('RenamingAway2000000001000', async (runner) => {
+  await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+  await runner.renameColumn('deeds', 'title', 'former');
+});
 
-  async down(): Promise<void> {}
-}
-
-class RenamingBack2000000002000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // On SQLite, the rename of a rebuilt table reads all triggers.
-    await runner.addColumn('riders', new TableColumn({ name: 'speed', type: 'integer', isNullable: true }));
-    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
-    await runner.renameColumn('deeds', 'former', 'title');
-  }
-
-  async down(): Promise<void> {}
-}
+const RENAMING_BACK = migrationOf('RenamingBack2000000002000', async (runner) => {
+  // On SQLite, the rename of a rebuilt table reads all triggers.
+  await runner.addColumn('riders', new TableColumn({ name: 'speed', type: 'integer', isNullable: true }));
+  await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+  await runner.renameColumn('deeds', 'former', 'title');
+});
 
 /** Makes a column optional that the entity requires, as a newer version does. */
-class MakingTitlesOptional2000000003000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await dropAuditTriggers(runner, runner.dataSource, 'deeds');
-    await runner.changeColumn('deeds', 'title', new TableColumn({ name: 'title', type: 'varchar', isNullable: true }));
-  }
-
-  async down(): Promise<void> {}
-}
+const MAKING_TITLES_OPTIONAL = migrationOf('MakingTitlesOptional2000000003000', async (runner) => {
+  await dropAuditTriggers(runner, runner.dataSource, 'deeds');
+  await runner.changeColumn('deeds', 'title', new TableColumn({ name: 'title', type: 'varchar', isNullable: true }));
+});
 
 /** SQL of other writers on the deeds a, b and c with ids from `id` on, and the expected operations in the trail. */
 const WRITES: SqlWrites = {
@@ -543,7 +528,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     const deeds = `SELECT epoch, revision, used FROM storage WHERE resource = 'deeds'`;
     const [before] = await source.query<[{ epoch: string; used: number }]>(deeds);
     const lines = await count();
-    Object.assign(source, { migrations: [...source.migrations, new RenamingTwice2000000000000()] });
+    source.migrations.push(RENAMING_TWICE);
     await migrate(source);
     const [migrated] = await source.query<[{ revision: number }]>(deeds);
     await source.query(`INSERT INTO deeds (title) VALUES ('beside')`);
@@ -555,18 +540,18 @@ describe(`the audit trail (${engineInUse()})`, () => {
 
   it('lets rows and other tables change when the table lacks a column of the entity, as after a revert', async () => {
     const lines = await count();
-    Object.assign(source, { migrations: [...source.migrations, new RenamingAway2000000001000()] });
+    source.migrations.push(RENAMING_AWAY);
     await migrate(source);
     await source.query(`INSERT INTO deeds (former) VALUES ('reverted')`);
     expect(await count()).toBe(lines + 1);
-    Object.assign(source, { migrations: [...source.migrations, new RenamingBack2000000002000()] });
+    source.migrations.push(RENAMING_BACK);
     await migrate(source);
     await source.query(`INSERT INTO deeds (title) VALUES ('back')`);
     expect(await count()).toBe(lines + 2);
   });
 
   it('has a record without a required value as a GET returns it, while a newer version has made the value optional', async () => {
-    Object.assign(source, { migrations: [...source.migrations, new MakingTitlesOptional2000000003000()] });
+    source.migrations.push(MAKING_TITLES_OPTIONAL);
     await migrate(source);
     await source.query('INSERT INTO deeds (price) VALUES (1.5)');
     const { after: created } = (await trail()).at(-1)!;

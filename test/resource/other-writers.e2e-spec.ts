@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource, type EntityManager, type MigrationInterface, type QueryRunner, TableForeignKey } from 'typeorm';
+import { DataSource, type EntityManager, TableForeignKey } from 'typeorm';
 import type { Repository } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
@@ -12,6 +12,7 @@ import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { sampleBody } from '../samples/sample-body.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
+import { migrationOf } from '../support/migration-of.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
 
@@ -148,29 +149,21 @@ class PlainCookiesController {
 class PlainCookiesModule {}
 
 /** A migration that rebuilds a table. On SQLite this drops the triggers, which are made again at its end. */
-class CascadeToSamples implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const { foreignKeys } = (await runner.getTable('samples'))!;
-    await runner.dropForeignKey(
-      'samples',
-      foreignKeys.find(({ columnNames }) => columnNames[0] === 'cookieId')!,
-    );
-    const columns = { columnNames: ['cookieId'], referencedTableName: 'cookies', referencedColumnNames: ['id'] };
-    await runner.createForeignKey('samples', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
-  }
-
-  async down(): Promise<void> {}
-}
+const CASCADE_TO_SAMPLES = migrationOf('CascadeToSamples1790000600000', async (runner) => {
+  const { foreignKeys } = (await runner.getTable('samples'))!;
+  await runner.dropForeignKey(
+    'samples',
+    foreignKeys.find(({ columnNames }) => columnNames[0] === 'cookieId')!,
+  );
+  const columns = { columnNames: ['cookieId'], referencedTableName: 'cookies', referencedColumnNames: ['id'] };
+  await runner.createForeignKey('samples', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
+});
 
 /** A table with two unique keys. */
-class CreatePews implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    const columns = { code: 'varchar', line: 'integer', place: 'integer' };
-    await createResourceTable(runner, 'pews', { columns, unique: [['code'], ['line', 'place']] });
-  }
-
-  async down(): Promise<void> {}
-}
+const CREATE_PEWS = migrationOf('CreatePews1790000600000', async (runner) => {
+  const columns = { code: 'varchar', line: 'integer', place: 'integer' };
+  await createResourceTable(runner, 'pews', { columns, unique: [['code'], ['line', 'place']] });
+});
 
 /** Writes to pews with a (1, 1), b (2, 2) and c (3, 3), and the expected codes. */
 const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
@@ -190,7 +183,7 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
   const { service } = sharedService(
     { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
     [SamplesModule, PlainCookiesModule],
-    [new CreateSamples1790000500000(), new CascadeToSamples(), new CreatePews()],
+    [new CreateSamples1790000500000(), CASCADE_TO_SAMPLES, CREATE_PEWS],
   );
   const client = Client.of(service, { scope: 'cookies:read cookies:write samples:read samples:write' });
   let dataSource: DataSource;
@@ -321,11 +314,9 @@ describe(`writes without the resource kit (${engineInUse()})`, () => {
 });
 
 /** A key of some rows only, as for records that are not marked as deleted. */
-const PARTIAL_KEY: MigrationInterface = {
-  name: 'PartialKey1790000600000',
-  up: (runner) => runner.query(`CREATE UNIQUE INDEX partial_key ON cookies (wish) WHERE flavor = 'vanilla'`),
-  down: (runner) => runner.query('DROP INDEX partial_key'),
-};
+const PARTIAL_KEY = migrationOf('PartialKey1790000600000', (runner) =>
+  runner.query(`CREATE UNIQUE INDEX partial_key ON cookies (wish) WHERE flavor = 'vanilla'`),
+);
 
 it('a partial unique index leaves the count and the capacity exact for rows outside it', async () => {
   await using service = await startService({ COOKIES_CAPACITY: '4' }, [], [PARTIAL_KEY]);
