@@ -14,15 +14,14 @@ import {
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { TableCheck } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
 import { SIZES } from '../../src/cookies/cookie.values.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { isOneOf } from '../../src/resource/resource-entity.js';
 import { HOSTILE_CHANGES, makeHostile } from './hostile-changes.js';
 import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
+import { openDataSource } from '../support/data-source.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
-import { type Answer, Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
+import { type Answer, Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 import { endedWith } from './ended-with.js';
 
 const startOn = (folder: string) => startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
@@ -225,8 +224,7 @@ describe('cli backup and restore', () => {
   const DROPPED = "a trigger that deletes records, with a name of the service's";
 
   it('restores a backup of a database whose migrations were reverted and have run again', async () => {
-    const config = loadConfig(environmentIn(folder));
-    const dataSource = await (await createDataSource(config)).initialize();
+    const dataSource = await openDataSource({}, undefined, folder);
     const runner = dataSource.createQueryRunner();
     // Each step rebuilds the table with more parentheses in its checks. A new constraint becomes the last one.
     await runner.dropCheckConstraint('cookies', 'cookies_size');
@@ -300,13 +298,6 @@ describe('cli backup and restore', () => {
   it('prints control characters in the names of a backup as escapes', async () => {
     tamper((copy) => copy.exec('CREATE TABLE "\u001b]0;title\u0007\u009b2J" (id integer)'));
     await expectRejectedByVerify('backup.sqlite', /table \\x1B\]0;title\\x07\\x9B2J/);
-  });
-
-  it('leaves the storage as it was when it rejects a backup', async () => {
-    tamper((copy) => makeHostile(copy, 'a view'));
-    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject(endedWith(1, 'The storage is as it was'));
-    expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
-    expect(left(/restoring/)).toEqual([]);
   });
 
   it('verifies a backup while the service serves, and changes nothing, also one from a pipe', async () => {

@@ -3,14 +3,6 @@ import { count, type Habits, Item } from './habits.js';
 const boom = new Error('changed my mind');
 
 export const TRANSACTIONS: Habits = {
-  'transaction() rolls back, and rejects with the error of its work': [
-    ({ dataSource, name }) =>
-      dataSource.transaction(async (manager) => {
-        await manager.insert(Item, { name });
-        throw boom;
-      }),
-    boom,
-  ],
   'a nested transaction that fails takes nothing else along': [
     async (context) => {
       await context.dataSource.transaction(async (manager) => {
@@ -139,7 +131,6 @@ export const TRANSACTIONS: Habits = {
     'transaction is required',
   ],
   // Raw SQL.
-  'a SELECT gives rows': [({ dataSource }) => dataSource.query('SELECT 1 AS one'), [{ one: 1 }]],
   'named parameters are an error that says so': [
     ({ dataSource }) =>
       dataSource

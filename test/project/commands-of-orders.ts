@@ -1,11 +1,8 @@
 import { TableColumn } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
-import { SETTINGS } from '../../src/features.js';
-import { line, lines, run as runCommand } from '../support/command.js';
+import { lines, run as runCommand } from '../support/command.js';
+import { openDataSource } from '../support/data-source.js';
 import { describeEngines } from '../support/engine.js';
 import type { ProjectCommands } from '../support/project/project-commands.js';
-import { environmentIn } from '../support/service.js';
 
 export const ORDERS =
   'orders customer:text:100 code:text:20 quantity:int:1..1000=1 note?:text:50 status:enum:open,paid=open cookieId:ref:cookies ' +
@@ -117,11 +114,9 @@ export function describeOrders(commands: ProjectCommands): void {
   describe('on either engine', () => {
     beforeEach(() => useEmptyDatabase('sqlite'));
 
-    it.each([
-      ['export jars', 'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run'],
-      ['import jars', 'Allowed choices are cookies, orders, tickets, notes, folders.'],
-    ])('%s ends with 2, and names the resources', async (command, message) => {
-      expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+    it('export jars ends with 2, and names the resources', async () => {
+      const message = 'Name the resource first: cookies, orders, tickets, notes, folders. For example: npm run';
+      expect(await run('export jars')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     });
 
     it('backup and restore count both; a backup from before there were orders is restored', async () => {
@@ -143,8 +138,7 @@ export function describeOrders(commands: ProjectCommands): void {
 
     it('a backup is restored after a migration that rebuilds orders, with their reference, was reverted', async () => {
       await done('migrate');
-      const config = loadConfig(environmentIn(folder, commands.database), SETTINGS);
-      const dataSource = await (await createDataSource(config)).initialize();
+      const dataSource = await openDataSource(commands.database, undefined, folder);
       const runner = dataSource.createQueryRunner();
       await runner.addColumn('orders', new TableColumn({ name: 'extra', type: 'integer', isNullable: true }));
       await runner.dropColumn('orders', 'extra');
@@ -153,13 +147,6 @@ export function describeOrders(commands: ProjectCommands): void {
       await done('doctor --fix');
       await done('backup rebuilt.sqlite');
       await done('restore rebuilt.sqlite');
-    });
-
-    it('import of cookies as orders ends with 1, and names the properties that an order does not have', async () => {
-      expect(await run('import orders', line({ id: 1 }))).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('"flavor"'),
-      });
     });
   });
 }

@@ -3,11 +3,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { CreateDeeds1790000500000, Deed, DeedsModule } from '../deeds/deeds.js';
 import { allLines, expectAgreement, expectChain, recordsOf } from '../deeds/trail.js';
 import { inDatabase, run } from '../support/command.js';
+import { openDataSource } from '../support/data-source.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { AUDITED_COOKIES } from '../support/faults/audited-cookies.js';
 import {
@@ -60,7 +59,7 @@ describe(`the audit trail after npm run migration:run (${engineInUse()})`, () =>
     const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }), ...AUDITED_COOKIES };
     const args = ['node_modules/typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js'];
     await promisify(execFile)(process.execPath, args, { env });
-    const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+    const dataSource = await openDataSource({}, undefined, folder);
     await dataSource.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'Rain')");
     expect(await dataSource.query('SELECT operation FROM audit')).toEqual([{ operation: 'create' }]);
     await dataSource.destroy();

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import {
   BeforeInsert,
   Check,
@@ -13,10 +12,8 @@ import {
   QueryFailedError,
   type QueryRunner,
 } from 'typeorm';
-import { loadConfig } from '../../src/config/config.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { transaction } from '../../src/database/engine.js';
 import { isOneOf, References, ResourceEntity, type StoredRecord } from '../../src/resource/resource-entity.js';
@@ -33,8 +30,9 @@ import type { SortPosition } from '../../src/resource/store/selection.js';
 import type { Version } from '../../src/resource/resource-entity.js';
 import { prepareStorage } from '../../src/resource/usage/storage-row.js';
 import { StorageFullError, UsageCounter } from '../../src/resource/usage/usage-counter.js';
+import { openDataSource } from '../support/data-source.js';
 import { engineInUse, provideDatabase } from '../support/engine.js';
-import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { COOKIE, temporaryFolder } from '../support/service.js';
 
 const SAMPLE = new ResourceName('sample');
 
@@ -147,6 +145,18 @@ class WithDefaultText extends ResourceEntity {
   price!: string;
 }
 
+const UNSUPPORTED: [entity: new () => ResourceEntity, message: string | RegExp][] = [
+  [WithArray, 'WithArray cannot be the entity of a resource: places is simple-array, and must be one of integer'],
+  [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
+  [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
+  [WithDefaultText, 'the default of price must be a number'],
+  [WithHiddenColumn, 'secret must be a plain @Column that is selected'],
+  [WithGeneratedColumn, /publicId must be a plain @Column .* is not generated/],
+  [WithReservedName, 'epoch is a name that the SQL uses'],
+  [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
+  [WithRelation, /parent\.id must be a plain @Column .* a relation needs @References/],
+];
+
 describe(`the store of a resource (${engineInUse()})`, () => {
   const dateType = engineInUse() === 'postgres' ? 'timestamp' : 'datetime';
   let folder: string;
@@ -161,23 +171,10 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   }
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     folder = temporaryFolder();
     await provideDatabase(folder);
-    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [
-      Sample,
-      Twin,
-      WithArray,
-      WithHiddenColumn,
-      WithGeneratedColumn,
-      WithReservedName,
-      WithListener,
-      WithRelation,
-      WithLongDecimal,
-      WithDefaultDate,
-      WithDefaultText,
-    ]);
-    await dataSource.initialize();
+    const unsupported = UNSUPPORTED.map(([entity]) => entity);
+    dataSource = await openDataSource({}, [Sample, Twin, ...unsupported], folder);
     await migrate(dataSource);
     cookies = new ResourceRepository(
       COOKIE_RESOURCE,
@@ -356,7 +353,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const { record, version } = await samples.create(sample());
     const usage = await samples.usage();
     await dataSource.query('ALTER TABLE samples ADD COLUMN more varchar');
-    const later = await (await createDataSource(loadConfig(environmentIn(folder)), [LargerSample])).initialize();
+    const later = await openDataSource({}, [LargerSample], folder);
     try {
       const counter = new UsageCounter('samples', 3);
       const larger = new ResourceRepository(SAMPLE, later.getRepository(LargerSample), counter);
@@ -375,7 +372,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
 
   it('lists records without a value that the entity requires, because another version made it optional', async () => {
     for (const amount of [null, 1, null]) await samples.create(sample({ note: null, amount }));
-    const stricter = await (await createDataSource(loadConfig(environmentIn(folder)), [StricterSample])).initialize();
+    const stricter = await openDataSource({}, [StricterSample], folder);
     try {
       const repository = stricter.getRepository(StricterSample);
       const stored = new ResourceRepository(SAMPLE, repository, new UsageCounter('samples', 3));
@@ -586,19 +583,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  it.each([
-    [WithArray, 'WithArray cannot be the entity of a resource: places is simple-array, and must be one of integer'],
-    [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
-    [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
-    [WithDefaultText, 'the default of price must be a number'],
-    [WithHiddenColumn, 'secret must be a plain @Column that is selected'],
-    [WithGeneratedColumn, /publicId must be a plain @Column .* is not generated/],
-    [WithReservedName, 'epoch is a name that the SQL uses'],
-    [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
-    [WithRelation, /parent\.id must be a plain @Column .* a relation needs @References/],
-  ])('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {
-    const make = () =>
-      new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));
+  it.each(UNSUPPORTED)('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {
+    const make = () => new ResourceRepository(SAMPLE, dataSource.getRepository(entity), new UsageCounter('wrong', 1));
     expect(make).toThrow(message);
   });
 
