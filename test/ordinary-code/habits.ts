@@ -108,10 +108,10 @@ export interface Context {
   readonly name: string;
 }
 
+/** Does what ordinary code does, and expects a result. */
 export type Habit = (context: Context) => Promise<unknown>;
 
-/** Each habit with the expected value or error (its class, or a part of its message). */
-export type Habits = Readonly<Record<string, [habit: Habit, expected: unknown]>>;
+export type Habits = Readonly<Record<string, Habit>>;
 
 export const count = ({ items, name }: Context) => items.countBy({ name: Like(`${name}%`) });
 

@@ -28,18 +28,12 @@ describeEngines('ordinary TypeORM code', (engine) => {
   describe.each(Object.entries({ records: RECORDS, transactions: TRANSACTIONS, types: TYPES }))(
     '%s',
     (group, habits) => {
-      it.each(Object.entries(habits).map(([what, [habit, expected]], index) => ({ what, habit, expected, index })))(
+      it.each(Object.entries(habits).map(([what, habit], index) => ({ what, habit, index })))(
         '$what',
-        async ({ habit, expected, index }) => {
+        async ({ habit, index }) => {
           const items = dataSource.getRepository(Item);
           const shelves = dataSource.getRepository(Shelf);
-          const outcome = await habit({ dataSource, items, shelves, name: `${group} ${index}` }).catch(
-            (error: unknown) => error,
-          );
-          if (typeof expected === 'function') expect(outcome).toBeInstanceOf(expected);
-          else if (outcome instanceof Error && typeof expected === 'string')
-            expect(outcome.message).toContain(expected);
-          else expect(outcome).toEqual(expected);
+          await habit({ dataSource, items, shelves, name: `${group} ${index}` });
         },
       );
     },
