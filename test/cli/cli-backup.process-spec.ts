@@ -1,16 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  cpSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { TableCheck } from 'typeorm';
@@ -43,19 +32,21 @@ describe('cli backup and restore', () => {
 
   const EPOCH = "SELECT epoch FROM storage WHERE resource = 'cookies'";
   const epoch = () => inDatabase(folder, (database) => database.prepare(EPOCH).pluck().get());
-  const database = () => readFileSync(join(folder, 'cookies.sqlite'));
+  const database = () => fs.readFileSync(join(folder, 'cookies.sqlite'));
   const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
 
   /** Names, sizes and times of all files. */
   const state = (where = folder) =>
-    readdirSync(where).map((name) => [name, statSync(join(where, name)).size, statSync(join(where, name)).mtimeMs]);
+    fs
+      .readdirSync(where)
+      .map((name) => [name, fs.statSync(join(where, name)).size, fs.statSync(join(where, name)).mtimeMs]);
 
   /** Runs `restore --verify`. It must leave the temporary folder empty, and the folder of the backup as it was. */
   async function verify(file: string, options: RunOptions = {}): Promise<Outcome> {
     const [temporary, before] = [temporaryFolder(), state()];
     const environment = { TMPDIR: temporary, ...options.environment };
     const outcome = await run(folder, ['restore', '--verify', file], { ...options, environment });
-    expect([state(), readdirSync(temporary)]).toEqual([before, []]);
+    expect([state(), fs.readdirSync(temporary)]).toEqual([before, []]);
     return outcome;
   }
 
@@ -67,7 +58,7 @@ describe('cli backup and restore', () => {
     return outcome;
   }
 
-  const left = (pattern: RegExp): string[] => readdirSync(folder).filter((name) => pattern.test(name));
+  const left = (pattern: RegExp): string[] => fs.readdirSync(folder).filter((name) => pattern.test(name));
 
   const expectRejectedByVerify = async (file: string, fault: RegExp): Promise<void> =>
     expect(await verify(file)).toEqual({ stdout: '', ...endedWith(1, fault) });
@@ -98,10 +89,10 @@ describe('cli backup and restore', () => {
   it('does not replace a backup by a failed one, or the database', async () => {
     expect(await run(folder, ['backup', 'cookies.sqlite'])).toMatchObject({ code: 2 });
     expect(await run(folder, ['backup', 'nowhere/backup.sqlite'])).toMatchObject({ code: 1 });
-    const before = readFileSync(join(folder, 'backup.sqlite'));
+    const before = fs.readFileSync(join(folder, 'backup.sqlite'));
     inDatabase(folder, (broken) => broken.exec("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'"));
     expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject(endedWith(1, 'counts 301 cookies and holds'));
-    expect(readFileSync(join(folder, 'backup.sqlite')).equals(before)).toBe(true);
+    expect(fs.readFileSync(join(folder, 'backup.sqlite')).equals(before)).toBe(true);
     expect(left(/partial/)).toEqual([]);
   });
 
@@ -148,7 +139,7 @@ describe('cli backup and restore', () => {
 
   (SmallVolume.mountable ? it : it.skip)('names a read-only volume to which it cannot restore', async () => {
     await SmallVolume.use(async ({ folder: volume }) => {
-      cpSync(join(folder, 'cookies.sqlite'), join(volume, 'cookies.sqlite'));
+      fs.cpSync(join(folder, 'cookies.sqlite'), join(volume, 'cookies.sqlite'));
       execFileSync('mount', ['-o', 'remount,ro', volume]);
       expect(await run(volume, ['restore', join(folder, 'backup.sqlite')])).toMatchObject(
         endedWith(1, /: it is on a read-only volume .* The storage is as it was/),
@@ -158,7 +149,7 @@ describe('cli backup and restore', () => {
 
   it('rejects a restore while a service has the database open, before it checks the backup', async () => {
     const service = await startOn(folder);
-    writeFileSync(join(folder, 'damaged.sqlite'), 'no database');
+    fs.writeFileSync(join(folder, 'damaged.sqlite'), 'no database');
     for (const backup of ['backup.sqlite', 'damaged.sqlite']) {
       expect(await run(folder, ['restore', backup])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
     }
@@ -171,14 +162,14 @@ describe('cli backup and restore', () => {
   const bySql = (sql: string) => () => tamper((db) => db.exec(sql));
 
   const ofNewFile = (sql: string) => () => {
-    rmSync(join(folder, 'backup.sqlite'));
+    fs.rmSync(join(folder, 'backup.sqlite'));
     bySql(sql)();
   };
 
   function damagePage(): void {
-    const file = openSync(join(folder, 'backup.sqlite'), 'r+');
-    writeSync(file, Buffer.alloc(3000, 0x5a), 0, 3000, 20 * 4096);
-    closeSync(file);
+    const file = fs.openSync(join(folder, 'backup.sqlite'), 'r+');
+    fs.writeSync(file, Buffer.alloc(3000, 0x5a), 0, 3000, 20 * 4096);
+    fs.closeSync(file);
   }
 
   const LATER = `INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9000000000000')`;
@@ -186,7 +177,7 @@ describe('cli backup and restore', () => {
   it.each<[string, () => void, RegExp]>([
     [
       'no SQLite database',
-      () => writeFileSync(join(folder, 'backup.sqlite'), 'x'.repeat(9999)),
+      () => fs.writeFileSync(join(folder, 'backup.sqlite'), 'x'.repeat(9999)),
       /not a SQLite database/,
     ],
     ['a database of another kind', ofNewFile('CREATE TABLE t (id)'), /./],
@@ -304,17 +295,17 @@ describe('cli backup and restore', () => {
     await using service = await startOn(folder);
     const good = endedWith(0, 'can be restored: it holds 300 cookies. Nothing was changed');
     expect(await verify('backup.sqlite')).toMatchObject(good);
-    expect(await verify('/dev/stdin', { input: readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
+    expect(await verify('/dev/stdin', { input: fs.readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
     expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     expect(await verify('cookies.sqlite')).toMatchObject(endedWith(2, 'the database itself'));
   });
 
   it('packs a backup whose name ends with .gz, and restores it from a file or a pipe', async () => {
     const made = await run(folder, ['backup', 'packed.gz']);
-    const packed = readFileSync(join(folder, 'packed.gz'));
+    const packed = fs.readFileSync(join(folder, 'packed.gz'));
     expect(made).toMatchObject(endedWith(0, `(${packed.length} bytes)`));
-    expect(gunzipSync(packed).equals(readFileSync(join(folder, 'backup.sqlite')))).toBe(true);
-    expect(statSync(join(folder, 'packed.gz')).mode & 0o777).toBe(0o600);
+    expect(gunzipSync(packed).equals(fs.readFileSync(join(folder, 'backup.sqlite')))).toBe(true);
+    expect(fs.statSync(join(folder, 'packed.gz')).mode & 0o777).toBe(0o600);
     expect(await verify('packed.gz')).toMatchObject({ code: 0 });
     expect(await verify('/dev/stdin', { input: packed })).toMatchObject({ code: 0 });
     await run(folder, ['import', 'cookies'], { input: lines(5, 301) });
@@ -337,21 +328,21 @@ describe('cli backup and restore', () => {
       /holds \d+ bytes, but only \d+ are free/,
     ],
   ])('rejects a packed backup that %s, and leaves no file of it', async (_, bytes, reason) => {
-    writeFileSync(join(folder, 'hostile.gz'), bytes(readFileSync(join(folder, 'backup.sqlite'))));
+    fs.writeFileSync(join(folder, 'hostile.gz'), bytes(fs.readFileSync(join(folder, 'backup.sqlite'))));
     const before = database();
-    const names = readdirSync(folder);
+    const names = fs.readdirSync(folder);
     await expectRejectedByVerify('hostile.gz', reason);
     expect(await run(folder, ['restore', 'hostile.gz'])).toEqual({ stdout: '', ...endedWith(1, reason) });
     expect(database().equals(before)).toBe(true);
-    expect(readdirSync(folder)).toEqual(names);
+    expect(fs.readdirSync(folder)).toEqual(names);
   });
 
   it('verifies a backup in WAL mode with records that are only in its WAL, and leaves no file beside it', async () => {
-    mkdirSync(join(folder, 'copied'));
+    fs.mkdirSync(join(folder, 'copied'));
     tamper((copy) => {
       copy.pragma('journal_mode = WAL');
       copy.exec(`INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'new')`);
-      for (const end of ['', '-wal']) cpSync(join(folder, `backup.sqlite${end}`), join(folder, `copied/b${end}`));
+      for (const end of ['', '-wal']) fs.cpSync(join(folder, `backup.sqlite${end}`), join(folder, `copied/b${end}`));
     });
     const before = state(join(folder, 'copied'));
     expect(await verify('copied/b')).toMatchObject(endedWith(0, 'holds 301 cookies'));
@@ -374,18 +365,18 @@ describe('cli backup and restore', () => {
 
   it('replaces a database that is too damaged to open, and gives the new database no WAL of the old one', async () => {
     const broken = 'broken'.repeat(2000);
-    for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), broken);
+    for (const suffix of ['', '-wal']) fs.writeFileSync(join(folder, `cookies.sqlite${suffix}`), broken);
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
     // Checked before SQLite opens the database, because it would use a WAL of that name.
     expect(left(/^cookies\.sqlite-wal$/)).toEqual([]);
-    const asides = left(/\.before-/).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const asides = left(/\.before-/).map((name) => fs.readFileSync(join(folder, name), 'utf8'));
     expect(asides.map((text) => text === broken)).toEqual([true]);
     expect(countsOf(folder)).toEqual({ count: 300, used: 300 });
   });
 
   it('gives the restored database no WAL or journal of a database that was removed', async () => {
-    rmSync(join(folder, 'cookies.sqlite'));
-    for (const suffix of ['-journal', '-wal', '-shm']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'old');
+    fs.rmSync(join(folder, 'cookies.sqlite'));
+    for (const suffix of ['-journal', '-wal', '-shm']) fs.writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'old');
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
     expect(left(/^cookies\.sqlite-(journal|wal|shm)$/)).toEqual([]);
     expect(countsOf(folder)).toEqual({ count: 300, used: 300 });

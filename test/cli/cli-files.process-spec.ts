@@ -1,20 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
@@ -56,7 +41,7 @@ const verifyAsOrdinaryUser = (file: string, stdin: number | 'pipe' = 'pipe'): Pr
   const options = { cwd: folder, env, ...ORDINARY_USER };
   return outcomeOf(spawn(process.execPath, command, { ...options, stdio: [stdin, 'pipe', 'pipe'] }));
 };
-const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
+const remains = (): string[] => fs.readdirSync(folder).filter((name) => /partial|restoring/.test(name));
 
 describe('the target of export and backup', () => {
   const COMMANDS = [
@@ -70,7 +55,7 @@ describe('the target of export and backup', () => {
 
   const expectCookies = (name: string, bytes: Buffer): void => {
     if (name === 'export') return expect(bytes.toString()).toBe(lines(3));
-    writeFileSync(at('written'), bytes);
+    fs.writeFileSync(at('written'), bytes);
     expect(countsOf(folder, 'written')).toEqual({ count: 3, used: 3 });
   };
 
@@ -80,41 +65,41 @@ describe('the target of export and backup', () => {
       const reason = `${output} is a FIFO, socket or device; name a file, or "-" for stdout\n`;
       expect(await run(folder, [...args, output])).toEqual({ stdout: '', ...endedWith(2, reason) });
     }
-    expect([lstatSync(at('fifo')).isFIFO(), remains()]).toEqual([true, []]);
+    expect([fs.lstatSync(at('fifo')).isFIFO(), remains()]).toEqual([true, []]);
   });
 
   it.each(COMMANDS)('is stdout if its name is "-": %s', async (name, args) => {
-    const stdout = openSync(at('stdout'), 'w');
+    const stdout = fs.openSync(at('stdout'), 'w');
     const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
-    closeSync(stdout);
+    fs.closeSync(stdout);
     expect(await ended).toMatchObject({ code: 0 });
-    expectCookies(name, readFileSync(at('stdout')));
-    expect([existsSync(at('-')), remains()]).toEqual([false, []]);
+    expectCookies(name, fs.readFileSync(at('stdout')));
+    expect([fs.existsSync(at('-')), remains()]).toEqual([false, []]);
   });
 
   onVolume.each(COMMANDS)('leaves nothing beside the database if stdout is full: %s', async (_name, args) => {
     await SmallVolume.use(async (volume) => {
-      const stdout = openSync(join(volume.folder, 'stdout'), 'w');
+      const stdout = fs.openSync(join(volume.folder, 'stdout'), 'w');
       volume.occupy();
       const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
-      closeSync(stdout);
+      fs.closeSync(stdout);
       expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
       expect(remains()).toEqual([]);
     });
   });
 
   it.each(COMMANDS)('stays a symbolic link, which must not lead to a missing file: %s', async (name, args) => {
-    mkdirSync(at('elsewhere'));
-    writeFileSync(at('elsewhere/old'), 'old', { mode: 0o640 });
-    symlinkSync('elsewhere', at('folder'));
-    for (const target of ['old', 'new']) symlinkSync(join('folder', target), at(target));
+    fs.mkdirSync(at('elsewhere'));
+    fs.writeFileSync(at('elsewhere/old'), 'old', { mode: 0o640 });
+    fs.symlinkSync('elsewhere', at('folder'));
+    for (const target of ['old', 'new']) fs.symlinkSync(join('folder', target), at(target));
     expect(await run(folder, [...args, at('old')])).toMatchObject({ code: 0 });
-    expect([lstatSync(at('old')).isSymbolicLink(), readlinkSync(at('old'))]).toEqual([true, 'folder/old']);
-    expectCookies(name, readFileSync(at('elsewhere/old')));
+    expect([fs.lstatSync(at('old')).isSymbolicLink(), fs.readlinkSync(at('old'))]).toEqual([true, 'folder/old']);
+    expectCookies(name, fs.readFileSync(at('elsewhere/old')));
     const dangling = await run(folder, [...args, at('new')]);
     expect(dangling).toMatchObject(endedWith(2, 'new is a link to a missing file; name the file itself'));
-    expect(readdirSync(at('elsewhere'))).toEqual(['old']);
-    expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
+    expect(fs.readdirSync(at('elsewhere'))).toEqual(['old']);
+    expect(fs.statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
   });
 
   it.each(COMMANDS)('is rejected in a folder that is missing or no folder: %s', async (_name, args) => {
@@ -130,7 +115,7 @@ describe('the target of export and backup', () => {
     ['a file that is appended to', COMMANDS[0], (command: string) => `${command} >> log && cat log`],
   ] as const)('may be stdout that is %s', (_what, [name, args], script) => {
     const command = [process.execPath, resolve('dist/src/cli/main.js'), ...args, '/dev/stdout'];
-    writeFileSync(at('log'), 'before\n');
+    fs.writeFileSync(at('log'), 'before\n');
     const text = execFileSync('sh', ['-c', script('"$@"'), 'sh', ...command], {
       cwd: folder,
       env: { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${at('cookies.sqlite')}`, NODE_ENV: 'test' },
@@ -141,8 +126,8 @@ describe('the target of export and backup', () => {
   });
 
   it.each(COMMANDS)('is never the database, under whatever name: %s', async (_name, args) => {
-    symlinkSync('cookies.sqlite', at('link'));
-    linkSync(at('cookies.sqlite'), at('hard'));
+    fs.symlinkSync('cookies.sqlite', at('link'));
+    fs.linkSync(at('cookies.sqlite'), at('hard'));
     const beside = ['-reserve', '-wal', '-shm', '-journal'].map((suffix) => `cookies.sqlite${suffix}`);
     for (const output of ['cookies.sqlite', 'link', 'hard', ...beside]) {
       const { code, stderr } = await run(folder, [...args, at(output)]);
@@ -158,7 +143,7 @@ describe('restore', () => {
     folder = await folderWith(lines(3), ['backup', 'backup.sqlite']);
   });
 
-  const asides = (): string[] => readdirSync(folder).filter((name) => name.includes('.before-'));
+  const asides = (): string[] => fs.readdirSync(folder).filter((name) => name.includes('.before-'));
 
   it('keeps the databases before each restore, until the operator removes them', async () => {
     for (let time = 0; time < 2; time++) await run(folder, ['restore', 'backup.sqlite']);
@@ -167,7 +152,7 @@ describe('restore', () => {
   });
 
   it('reads a pipe, and rejects one that ends too early', async () => {
-    const backup = readFileSync(at('backup.sqlite'));
+    const backup = fs.readFileSync(at('backup.sqlite'));
     const cut = await run(folder, ['restore', '-'], { input: backup.subarray(0, 9000) });
     expect(cut).toMatchObject({ code: 1 });
     await store(lines(1, 4));
@@ -177,38 +162,38 @@ describe('restore', () => {
   });
 
   it('keeps a link to the database a link', async () => {
-    mkdirSync(at('real'));
+    fs.mkdirSync(at('real'));
     execFileSync('mv', [at('cookies.sqlite'), at('real/cookies.sqlite')]);
-    symlinkSync('real/cookies.sqlite', at('cookies.sqlite'));
+    fs.symlinkSync('real/cookies.sqlite', at('cookies.sqlite'));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    expect(readlinkSync(at('cookies.sqlite'))).toBe('real/cookies.sqlite');
-    expect(readdirSync(at('real')).filter((name) => name.includes('.before-'))).toHaveLength(1);
+    expect(fs.readlinkSync(at('cookies.sqlite'))).toBe('real/cookies.sqlite');
+    expect(fs.readdirSync(at('real')).filter((name) => name.includes('.before-'))).toHaveLength(1);
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
   asRoot('names a user who may not open the backup, and reads it from stdin', async () => {
-    chmodSync(folder, 0o777);
-    chmodSync(at('backup.sqlite'), 0o600);
+    fs.chmodSync(folder, 0o777);
+    fs.chmodSync(at('backup.sqlite'), 0o600);
     expect(await verifyAsOrdinaryUser('backup.sqlite')).toMatchObject(
       endedWith(1, /backup\.sqlite cannot be read: permission denied .*this process runs as 65534.*write it\.\n$/),
     );
-    const stdin = openSync(at('backup.sqlite'), 'r');
+    const stdin = fs.openSync(at('backup.sqlite'), 'r');
     expect(await verifyAsOrdinaryUser('/dev/stdin', stdin)).toMatchObject({ code: 0 });
-    closeSync(stdin);
+    fs.closeSync(stdin);
   });
 
   asRoot('as root gives the restored database the owner and mode of the old one', async () => {
-    chownSync(at('cookies.sqlite'), STRANGER, 12_345);
-    chmodSync(at('cookies.sqlite'), 0o640);
+    fs.chownSync(at('cookies.sqlite'), STRANGER, 12_345);
+    fs.chmodSync(at('cookies.sqlite'), 0o640);
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    const { uid, gid, mode } = statSync(at('cookies.sqlite'));
+    const { uid, gid, mode } = fs.statSync(at('cookies.sqlite'));
     expect([uid, gid, mode & 0o777]).toEqual([STRANGER, 12_345, 0o640]);
   });
 });
 
 describe('commands that root runs beside a service of another user', () => {
   const filesOfOthersIn = (name: string): string[] =>
-    readdirSync(at(name)).filter((file) => statSync(at(name, file)).uid !== STRANGER);
+    fs.readdirSync(at(name)).filter((file) => fs.statSync(at(name, file)).uid !== STRANGER);
 
   asRoot('leave no file that it cannot write: import, export, backup, doctor, token, restore', async () => {
     const environment = {
@@ -216,9 +201,9 @@ describe('commands that root runs beside a service of another user', () => {
       NODE_ENV: 'development',
       JWT_SECRET: undefined,
     };
-    chmodSync(folder, 0o755);
-    mkdirSync(at('volume'));
-    chownSync(at('volume'), STRANGER, STRANGER);
+    fs.chmodSync(folder, 0o755);
+    fs.mkdirSync(at('volume'));
+    fs.chownSync(at('volume'), STRANGER, STRANGER);
     for (const [args, input] of [
       [['import', 'cookies'], lines(2)],
       [['export', 'cookies', '--output', at('volume/data/out.ndjson')]],
@@ -233,7 +218,7 @@ describe('commands that root runs beside a service of another user', () => {
       expect([args[0], foreign]).toEqual([args[0], []]);
     }
     await using service = await ServiceProcess.start(folder, environment, { uid: STRANGER });
-    const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
+    const secret = fs.readFileSync(at('volume/data/jwt-secret'), 'utf8');
     expect((await Client.of(service, { secret }).post(COOKIE)).status).toBe(201);
   });
 });
@@ -250,8 +235,8 @@ describe('an import after a move', () => {
     inDatabase(folder, (db) => db.exec('DELETE FROM cookies WHERE id > 3'));
     const exported = await run(folder, ['export', 'cookies', '--output', 'out.ndjson']);
     expect(exported).toMatchObject(endedWith(0, 'Exported 3 cookies'));
-    expect(readFileSync(at('out.ndjson'), 'utf8')).toBe(`${lines(3)}{"lastId":5}\n`);
-    mkdirSync(at('new'));
+    expect(fs.readFileSync(at('out.ndjson'), 'utf8')).toBe(`${lines(3)}{"lastId":5}\n`);
+    fs.mkdirSync(at('new'));
     const imported = await run(at('new'), ['import', 'cookies', at('out.ndjson'), ...options]);
     expect(imported).toMatchObject(endedWith(0, 'Imported 3 cookies'));
     // The checksums are equal, because the `lastId` line is no cookie.
@@ -264,7 +249,7 @@ describe('an import after a move', () => {
   it('uses the last id of an empty storage, but not with --ids assign', async () => {
     await store('{"lastId":9}\n');
     expect((await run(folder, ['export', 'cookies'])).stdout).toBe('{"lastId":9}\n');
-    mkdirSync(at('new'));
+    fs.mkdirSync(at('new'));
     const input = `${lines(1, 7)}{"lastId":9}`;
     expect(await run(at('new'), ['import', 'cookies', '--ids', 'assign'], { input })).toMatchObject({ code: 0 });
     expect(await nextId()).toBe(2);
@@ -290,12 +275,12 @@ it.each(['import cookies', 'restore'])('%s of a missing file or a folder makes n
     const outcome = await run(folder, [...command.split(' '), input], { environment });
     expect(outcome).toMatchObject(endedWith(1, message));
   }
-  expect(readdirSync(folder)).toEqual([]);
+  expect(fs.readdirSync(folder)).toEqual([]);
 });
 
 describe('import of a gzip file', () => {
   it('reads a file and stdin, also with several gzip members', async () => {
-    writeFileSync(at('in.ndjson.gz'), Buffer.concat([gzipSync(lines(1500)), gzipSync(lines(10, 1501))]));
+    fs.writeFileSync(at('in.ndjson.gz'), Buffer.concat([gzipSync(lines(1500)), gzipSync(lines(10, 1501))]));
     expect(await run(folder, ['import', 'cookies', 'in.ndjson.gz'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['import', 'cookies'], { input: gzipSync(lines(2, 2000)) })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 1512, used: 1512 });
@@ -303,22 +288,22 @@ describe('import of a gzip file', () => {
 
   it('reports a file that ends too early, and stores nothing of it', async () => {
     const whole = gzipSync(lines(500));
-    writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
+    fs.writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
     const importAll = () => run(folder, ['import', 'cookies', 'in.ndjson.gz']);
     expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: unexpected end of file'));
-    writeFileSync(at('in.ndjson.gz'), '');
+    fs.writeFileSync(at('in.ndjson.gz'), '');
     expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: it is empty'));
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
-    expect(existsSync(at('in.ndjson.gz'))).toBe(true);
+    expect(fs.existsSync(at('in.ndjson.gz'))).toBe(true);
   });
 
   it('reads the packed output of export, and continues after an interrupt', async () => {
     await store(lines(1500));
     const exported = await run(folder, ['export', 'cookies', '--output', 'out.ndjson.gz']);
     expect(exported).toMatchObject(endedWith(0, 'Exported 1500 cookies, sha256 '));
-    expect(gunzipSync(readFileSync(at('out.ndjson.gz'))).toString()).toBe(lines(1500));
+    expect(gunzipSync(fs.readFileSync(at('out.ndjson.gz'))).toString()).toBe(lines(1500));
     expect(remains()).toEqual([]);
-    mkdirSync(at('new'));
+    fs.mkdirSync(at('new'));
     const inNew = (...args: string[]) => run(at('new'), ['import', 'cookies', ...args]);
     const broken = lines(1200) + line({ id: 1201, size: 'tiny' });
     expect(await run(at('new'), ['import', 'cookies'], { input: gzipSync(broken) })).toMatchObject({ code: 1 });

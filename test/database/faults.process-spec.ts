@@ -1,19 +1,4 @@
-import {
-  closeSync,
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -37,7 +22,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await Promise.all(services.map((service) => service.stop()));
-  rmSync(folder, { recursive: true, force: true });
+  fs.rmSync(folder, { recursive: true, force: true });
 });
 
 /** Starts the service on `file` in this process. */
@@ -56,9 +41,9 @@ const makeDatabase = (): void => {
 };
 
 const overwriteFrom = (position: number): void => {
-  const descriptor = openSync(file, 'r+');
-  writeSync(descriptor, Buffer.alloc(statSync(file).size - position, 'garbage'), 0, undefined, position);
-  closeSync(descriptor);
+  const descriptor = fs.openSync(file, 'r+');
+  fs.writeSync(descriptor, Buffer.alloc(fs.statSync(file).size - position, 'garbage'), 0, undefined, position);
+  fs.closeSync(descriptor);
 };
 
 describe('a database file that cannot be used stops the start', () => {
@@ -71,7 +56,7 @@ describe('a database file that cannot be used stops the start', () => {
   it.each<[circumstance: string, prepare: () => unknown, fault: RegExp]>([
     [
       'it is not a database',
-      () => writeFileSync(file, 'This is a shopping list, not a database.\n'.repeat(200)),
+      () => fs.writeFileSync(file, 'This is a shopping list, not a database.\n'.repeat(200)),
       /is not a SQLite database/,
     ],
     [
@@ -83,7 +68,7 @@ describe('a database file that cannot be used stops the start', () => {
       /is corrupt; restore it from a backup/,
     ],
     ['there is garbage behind its first page', migrated, /corrupt/i],
-    ['it is a folder', () => mkdirSync(file), /cannot be opened|is a folder/],
+    ['it is a folder', () => fs.mkdirSync(file), /cannot be opened|is a folder/],
   ])('when %s', async (_circumstance, prepare, fault) => {
     await prepare();
     const message = expect.stringMatching(fault) as string;
@@ -93,23 +78,23 @@ describe('a database file that cannot be used stops the start', () => {
   });
 
   it.each<[string, () => void]>([
-    ['is missing', () => rmSync(file)],
-    ['is empty', () => writeFileSync(file, '')],
+    ['is missing', () => fs.rmSync(file)],
+    ['is empty', () => fs.writeFileSync(file, '')],
   ])('when it %s beside its WAL, which stays', async (_what, lose) => {
     makeDatabase();
-    writeFileSync(`${file}-wal`, 'the last writes');
+    fs.writeFileSync(`${file}-wal`, 'the last writes');
     lose();
     await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${file}-wal has its last writes`);
-    expect(readFileSync(`${file}-wal`, 'utf8')).toBe('the last writes');
+    expect(fs.readFileSync(`${file}-wal`, 'utf8')).toBe('the last writes');
   });
 
   it.each(['missing', 'empty'])('when it is a link to a file that is %s beside its WAL, which stays', async (loss) => {
     const target = join(folder, 'volume.sqlite');
-    if (loss === 'empty') writeFileSync(target, '');
-    symlinkSync('volume.sqlite', file);
-    writeFileSync(`${target}-wal`, 'the last writes');
+    if (loss === 'empty') fs.writeFileSync(target, '');
+    fs.symlinkSync('volume.sqlite', file);
+    fs.writeFileSync(`${target}-wal`, 'the last writes');
     await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${target}-wal has its last writes`);
-    expect(readFileSync(`${target}-wal`, 'utf8')).toBe('the last writes');
+    expect(fs.readFileSync(`${target}-wal`, 'utf8')).toBe('the last writes');
   });
 
   it('when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
@@ -126,15 +111,15 @@ describe('a database file that cannot be used stops the start', () => {
 
 describe('a database file that is taken away while the service runs', () => {
   it.each([
-    ['the file is removed', () => rmSync(file)],
-    ['the file is moved', () => renameSync(file, join(folder, 'elsewhere.sqlite'))],
-    ['its WAL is removed', () => rmSync(`${file}-wal`)],
-    ['the index of its WAL is removed', () => rmSync(`${file}-shm`)],
+    ['the file is removed', () => fs.rmSync(file)],
+    ['the file is moved', () => fs.renameSync(file, join(folder, 'elsewhere.sqlite'))],
+    ['its WAL is removed', () => fs.rmSync(`${file}-wal`)],
+    ['the index of its WAL is removed', () => fs.rmSync(`${file}-shm`)],
     [
       'another file takes its place',
       () => {
-        copyFileSync(file, join(folder, 'copy.sqlite'));
-        renameSync(join(folder, 'copy.sqlite'), file);
+        fs.copyFileSync(file, join(folder, 'copy.sqlite'));
+        fs.renameSync(join(folder, 'copy.sqlite'), file);
       },
     ],
   ])('POST and GET are 503 when %s, and what was acknowledged before is in it', async (_what, takeAway) => {
@@ -143,7 +128,7 @@ describe('a database file that is taken away while the service runs', () => {
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     const kept = join(folder, 'kept.sqlite');
-    for (const end of ['', '-wal']) linkSync(file + end, kept + end);
+    for (const end of ['', '-wal']) fs.linkSync(file + end, kept + end);
     takeAway();
     const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
@@ -164,21 +149,21 @@ describe('a database file that is taken away while the service runs', () => {
     await Client.of(other).post({ ...COOKIE, wish: 'in the new file' });
     await other.stop();
     const replacement = join(folder, 'replacement.sqlite');
-    renameSync(file, replacement);
+    fs.renameSync(file, replacement);
 
     const service = await started();
     const client = Client.of(service);
     for (let count = 0; count < 5; count++) await client.post({ ...COOKIE, wish: 'in the old file' });
-    linkSync(file, join(folder, 'old.sqlite'));
-    renameSync(replacement, file);
+    fs.linkSync(file, join(folder, 'old.sqlite'));
+    fs.renameSync(replacement, file);
     if (status !== undefined) expect((await client.post(COOKIE)).status).toBe(status);
     await service.stop();
 
     const { body } = await Client.of(await started()).get('/cookies');
     expect(body).toEqual([{ id: 1, ...COOKIE, wish: 'in the new file' }]);
-    const aside = readdirSync(folder).filter((name) => name.startsWith('cookies.sqlite-wal-of-replaced-file-'));
+    const aside = fs.readdirSync(folder).filter((name) => name.startsWith('cookies.sqlite-wal-of-replaced-file-'));
     expect(aside).toHaveLength(1);
-    renameSync(join(folder, aside[0]!), join(folder, 'old.sqlite-wal'));
+    fs.renameSync(join(folder, aside[0]!), join(folder, 'old.sqlite-wal'));
     using old = openDatabase(join(folder, 'old.sqlite'));
     expect(old.prepare("SELECT count(*) FROM cookies WHERE wish = 'in the old file'").pluck().get()).toBe(5);
   });
@@ -188,7 +173,7 @@ describe('a database file that is taken away while the service runs', () => {
     const errors = jest.spyOn(Logger.prototype, 'error');
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
-    truncateSync(`${file}-wal`);
+    fs.truncateSync(`${file}-wal`);
     const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
     const lost = `${file}-wal was truncated while the service ran; restart the service`;
@@ -215,9 +200,9 @@ describe('a WAL that cannot be read before the COMMIT', () => {
     await using service = await ServiceProcess.start(folder, UNREADABLE);
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
-    writeFileSync(join(folder, 'unreadable'), '');
+    fs.writeFileSync(join(folder, 'unreadable'), '');
     const failed = await client.post({ ...COOKIE, wish: 'unreadable' });
-    rmSync(join(folder, 'unreadable'));
+    fs.rmSync(join(folder, 'unreadable'));
     expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await client.post(COOKIE)).status).toBe(201);
     expect((await client.get('/cookies')).body).toHaveLength(2);
@@ -250,7 +235,7 @@ describe('a COMMIT that fails because a disk quota is used up', () => {
   it('makes POST 507 DISK_FULL, and stores nothing', async () => {
     await using service = await ServiceProcess.start(folder, WITHOUT_QUOTA);
     const client = Client.of(service);
-    writeFileSync(join(folder, 'used-up'), '');
+    fs.writeFileSync(join(folder, 'used-up'), '');
     const { status, body } = await client.post(COOKIE);
     expect([status, body.errorCode]).toEqual([507, 'DISK_FULL']);
     const metrics = await metricsOf(service);

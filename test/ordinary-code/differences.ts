@@ -41,7 +41,6 @@ export class Sample {
 }
 
 interface Difference {
-  readonly what: string;
   readonly habit: (samples: Repository<Sample>, dataSource: DataSource) => Promise<unknown>;
   readonly sqlite: unknown;
   readonly postgres: unknown;
@@ -55,27 +54,23 @@ const stores = (values: object) => async (samples: Repository<Sample>) => {
 };
 
 /** The rows of the table "Where the engines differ" in `docs/typeorm.md`. */
-export const DIFFERENCES: readonly Difference[] = [
-  {
-    what: 'a Date beyond the year 9999',
+export const DIFFERENCES: Readonly<Record<string, Difference>> = {
+  'a Date beyond the year 9999': {
     habit: stores({ at: new Date('+012024-05-05T00:00:00Z') }),
     sqlite: expect.objectContaining({ message: expect.stringContaining('its year must be from 0 to 9999') }),
     postgres: [new Date('+012024-05-05T00:00:00Z')],
   },
-  {
-    what: 'a day in another form',
+  'a day in another form': {
     habit: stores({ day: '2026/02/03' }),
     sqlite: expect.any(Error),
     postgres: ['2026-02-03'],
   },
-  {
-    what: 'several statements in one string',
+  'several statements in one string': {
     habit: async (_samples, dataSource) => typeof (await dataSource.query('SELECT 1; SELECT 2')),
     sqlite: expect.objectContaining({ message: expect.stringContaining('more than one statement') }),
     postgres: 'object',
   },
-  {
-    what: 'raw rows',
+  'raw rows': {
     habit: async (samples, dataSource) => {
       await samples.insert({ price: '1.50', day: '2026-01-31' });
       const [row] = await dataSource.query('SELECT price, day, 1 = 1 AS yes FROM samples WHERE price IS NOT NULL');
@@ -85,8 +80,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: [1.5, 7, false, 1],
     postgres: ['1.50', '7', true, true],
   },
-  {
-    what: 'clear() of a table that others refer to',
+  'clear() of a table that others refer to': {
     habit: async (_samples, dataSource) => {
       await dataSource.getRepository(Shelf).save({ label: 'cleared', items: [{ name: 'on a shelf' }] });
       await dataSource.getRepository(Shelf).clear();
@@ -95,15 +89,13 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 0,
     postgres: REJECTED,
   },
-  {
-    what: 'returning()',
+  'returning()': {
     habit: async (samples) =>
       (await samples.createQueryBuilder().update({ small: 1 }).returning('id').execute()).raw.length >= 0,
     sqlite: expect.any(Error),
     postgres: true,
   },
-  {
-    what: 'upsert() of one key twice',
+  'upsert() of one key twice': {
     habit: async (samples) => {
       const twice = [1, 2].map((small) => ({ text: 'twice', small }));
       await samples.upsert(twice, ['text']);
@@ -112,14 +104,12 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 2,
     postgres: REJECTED,
   },
-  {
-    what: 'upper case in a uuid',
+  'upper case in a uuid': {
     habit: stores({ uuid: 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11' }),
     sqlite: ['A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'],
     postgres: ['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
   },
-  {
-    what: 'Like, in another case',
+  'Like, in another case': {
     habit: async (samples) => {
       await samples.insert({ text: 'Case' });
       return samples.countBy({ text: Like('cas%') });
@@ -127,8 +117,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 1,
     postgres: 0,
   },
-  {
-    what: 'null in an ascending order',
+  'null in an ascending order': {
     habit: async (samples) => {
       await samples.insert([{ small: 1 }, {}]);
       return (await samples.find({ order: { small: 'ASC' } })).map(({ small }) => small);
@@ -136,8 +125,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: [null, 1],
     postgres: [1, null],
   },
-  {
-    what: 'a caught unique violation inside a transaction',
+  'a caught unique violation inside a transaction': {
     habit: (_samples, dataSource) =>
       dataSource.transaction(async (manager) => {
         await manager.insert(Sample, { text: 'same' });
@@ -148,8 +136,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 2,
     postgres: REJECTED,
   },
-  {
-    what: 'the identifiers of an insert that orIgnore() has left out',
+  'the identifiers of an insert that orIgnore() has left out': {
     habit: async (samples) => {
       await samples.insert({ text: 'same' });
       const { identifiers } = await samples.createQueryBuilder().insert().values({ text: 'same' }).orIgnore().execute();
@@ -158,8 +145,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 1,
     postgres: 0,
   },
-  {
-    what: 'the uuid of a row that upsert() has updated',
+  'the uuid of a row that upsert() has updated': {
     habit: async (_samples, dataSource) => {
       const parcels = dataSource.getRepository(Parcel);
       const label = 'a row that upsert() has updated';
@@ -169,8 +155,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: false,
     postgres: true,
   },
-  {
-    what: 'overwriteCondition of an upsert',
+  'overwriteCondition of an upsert': {
     habit: async (samples) => {
       await samples.insert({ text: 'old', small: 5 });
       const overwriteCondition = { where: { small: LessThan(3) } };
@@ -185,8 +170,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: expect.objectContaining({ message: expect.stringContaining('no overwriteCondition for SQLite') }),
     postgres: 5,
   },
-  {
-    what: 'skipUpdateIfNoValuesChanged of an upsert',
+  'skipUpdateIfNoValuesChanged of an upsert': {
     habit: async (_samples, dataSource) => {
       const items = dataSource.getRepository(Item);
       const name = 'skipUpdateIfNoValuesChanged of an upsert';
@@ -198,8 +182,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: false,
     postgres: true,
   },
-  {
-    what: 'a pessimistic lock of a query with relations',
+  'a pessimistic lock of a query with relations': {
     habit: (_samples, dataSource) =>
       dataSource.transaction(async (manager) => {
         const query = { where: { name: 'none' }, relations: { shelf: true } };
@@ -210,8 +193,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 'found',
     postgres: expect.objectContaining({ message: expect.stringContaining('FOR UPDATE cannot be applied') }),
   },
-  {
-    what: 'distinctOn()',
+  'distinctOn()': {
     habit: async (samples) => {
       await samples.insert([{ small: 1 }, { small: 1 }, { small: 2 }]);
       return (await samples.createQueryBuilder('sample').distinctOn(['sample.small']).getMany()).length;
@@ -219,8 +201,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: expect.objectContaining({ message: expect.stringContaining('no DISTINCT ON') }),
     postgres: 2,
   },
-  {
-    what: 'increments of a decimal',
+  'increments of a decimal': {
     habit: async (samples) => {
       await samples.insert({ price: '0.1' });
       await samples.increment({ price: '0.1' }, 'price', 0.2);
@@ -229,8 +210,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 0,
     postgres: 1,
   },
-  {
-    what: 'an instant compared with a text of toISOString()',
+  'an instant compared with a text of toISOString()': {
     habit: async (samples) => {
       const at = new Date('2026-01-31T12:00:00Z');
       await samples.insert({ at });
@@ -241,14 +221,12 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: [0, 1],
     postgres: [0, 0],
   },
-  {
-    what: 'an array as a parameter of raw SQL',
+  'an array as a parameter of raw SQL': {
     habit: async (_samples, dataSource) => dataSource.sql`SELECT CAST(${[1, 2]} AS text) AS list`,
     sqlite: expect.objectContaining({ message: expect.stringContaining('SQLite takes no array as a parameter') }),
     postgres: [{ list: '{"1","2"}' }],
   },
-  {
-    what: 'an instant compared with an object of a date library',
+  'an instant compared with an object of a date library': {
     habit: async (samples) => {
       const at = new Date('2026-01-31T12:00:00Z');
       await samples.insert({ at });
@@ -258,14 +236,12 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: expect.objectContaining({ message: expect.stringContaining('give a Date or a text') }),
     postgres: 1,
   },
-  {
-    what: 'an instant from an object of a date library',
+  'an instant from an object of a date library': {
     habit: stores({ at: { toJSON: () => '2026-01-31T12:00:00Z' } }),
     sqlite: expect.objectContaining({ message: expect.stringContaining('is no instant: use a Date') }),
     postgres: [new Date('2026-01-31T12:00:00Z')],
   },
-  {
-    what: 'the order of the values of a simple-enum',
+  'the order of the values of a simple-enum': {
     habit: async (samples) => {
       await samples.insert([{ size: 'medium' }, { size: 'small' }, { size: 'large' }]);
       return (await samples.find({ order: { size: 'ASC' } })).map(({ size }) => size);
@@ -273,14 +249,12 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: ['large', 'medium', 'small'],
     postgres: ['small', 'medium', 'large'],
   },
-  {
-    what: 'a simple-enum compared with another value',
+  'a simple-enum compared with another value': {
     habit: (samples) => samples.countBy({ size: 'giant' }),
     sqlite: 0,
     postgres: REJECTED,
   },
-  {
-    what: 'a day compared with a Date',
+  'a day compared with a Date': {
     habit: async (samples) => {
       await samples.insert({ day: '2026-01-31' });
       return samples.countBy({ day: new Date('2026-01-31T23:30:00Z') });
@@ -288,8 +262,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 0,
     postgres: 1,
   },
-  {
-    what: 'a time compared with a text without seconds',
+  'a time compared with a text without seconds': {
     habit: async (samples) => {
       await samples.insert({ time: '08:00' });
       return samples.countBy({ time: LessThanOrEqual('08:00') });
@@ -297,14 +270,12 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 0,
     postgres: 1,
   },
-  {
-    what: 'an empty list of parameters in IN (:...ids)',
+  'an empty list of parameters in IN (:...ids)': {
     habit: async (samples) => samples.createQueryBuilder('sample').where('id IN (:...ids)', { ids: [] }).getCount(),
     sqlite: 0,
     postgres: REJECTED,
   },
-  {
-    what: 'an expression compared with a value of another type',
+  'an expression compared with a value of another type': {
     habit: async (samples) => {
       await samples.insert({ text: '5', price: '9.50' });
       const matches = (condition: string, value: unknown) =>
@@ -319,8 +290,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: [1, 0, 1, 0],
     postgres: [1, 1, 1, 1],
   },
-  {
-    what: 'a boolean compared with a text',
+  'a boolean compared with a text': {
     habit: async (_samples, dataSource) => {
       const items = dataSource.getRepository(Item);
       const name = 'a boolean compared with a text';
@@ -331,8 +301,7 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: [1, 0],
     postgres: [1, 1],
   },
-  {
-    what: 'increment() of an integer by a fraction',
+  'increment() of an integer by a fraction': {
     habit: async (samples) => {
       await samples.insert({ small: 1 });
       await samples.increment({ small: 1 }, 'small', 0.5);
@@ -341,10 +310,9 @@ export const DIFFERENCES: readonly Difference[] = [
     sqlite: 1.5,
     postgres: 2,
   },
-  {
-    what: 'the result of a raw UPDATE',
+  'the result of a raw UPDATE': {
     habit: (_samples, dataSource) => dataSource.query('UPDATE samples SET small = 1'),
     sqlite: expect.any(Number),
     postgres: [],
   },
-];
+};

@@ -42,7 +42,7 @@ describeEngines('ordinary TypeORM code', (engine) => {
   describe('where the engines differ', () => {
     beforeEach(() => dataSource.getRepository(Sample).createQueryBuilder().delete().execute());
 
-    it.each(DIFFERENCES)('$what', async ({ habit, [engine]: expected }) => {
+    it.each(Object.entries(DIFFERENCES))('%s', async (_what, { habit, [engine]: expected }) => {
       const outcome = await habit(dataSource.getRepository(Sample), dataSource).catch((error: unknown) => error);
       expect(outcome).toEqual(expected);
     });
