@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupName } from '../../src/management/backup-files.js';
 import { makeHostile } from './hostile-changes.js';
@@ -102,17 +102,6 @@ describe('cli backup --to', () => {
     expect(await backup()).toMatchObject({ code: 0 });
     expect(files()).toHaveLength(61);
     for (const name of taken) expect(readFileSync(at(name), 'utf8')).toBe('of another process');
-  });
-
-  it('removes drafts of more than six hours', async () => {
-    const [old, working] = ['.cookies-backup-other-12-aB3dE6', '.cookies-backup-other-12-aB3dE7'];
-    for (const name of [old, working]) mkdirSync(at(name));
-    writeFileSync(at(old, 'draft.sqlite'), 'half');
-    const before = Date.now() / 1000 - 6.1 * 3600;
-    utimesSync(at(old), before, before);
-    writeFileSync(at('.cookies-backup-other-12-aB3dE8'), 'a file');
-    expect(await backup()).toMatchObject({ code: 0 });
-    expect(files().filter((name) => !NAME.test(name))).toEqual([working, '.cookies-backup-other-12-aB3dE8'].sort());
   });
 
   const faulty = async (fault: ConstructorParameters<typeof FileCalls>[1], ...args: string[]) => {

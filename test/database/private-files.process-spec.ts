@@ -1,16 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../support/command.js';
 import { environmentIn, startService, temporaryFolder } from '../support/service.js';
@@ -30,13 +19,13 @@ beforeEach(() => {
 
 afterEach(() => {
   process.umask(umask);
-  rmSync(folder, { recursive: true, force: true });
+  fs.rmSync(folder, { recursive: true, force: true });
 });
 
 /** The permissions of a file or folder, as `chmod` takes them. */
-const modeOf = (name: string): string => (statSync(join(folder, name)).mode & 0o777).toString(8);
+const modeOf = (name: string): string => (fs.statSync(join(folder, name)).mode & 0o777).toString(8);
 const modesIn = (name: string): Record<string, string> =>
-  Object.fromEntries(readdirSync(join(folder, name)).map((file) => [file, modeOf(join(name, file))]));
+  Object.fromEntries(fs.readdirSync(join(folder, name)).map((file) => [file, modeOf(join(name, file))]));
 
 describe('the files of a started service', () => {
   const FILES = ['cookies.sqlite', 'cookies.sqlite-shm', 'cookies.sqlite-wal'];
@@ -54,16 +43,16 @@ describe('the files of a started service', () => {
   });
 
   it('are readable by its user only where the database is a link to a missing file', async () => {
-    mkdirSync(join(folder, 'real'), { mode: 0o755 });
-    mkdirSync(join(folder, 'data'), { mode: 0o755 });
-    symlinkSync('../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
+    fs.mkdirSync(join(folder, 'real'), { mode: 0o755 });
+    fs.mkdirSync(join(folder, 'data'), { mode: 0o755 });
+    fs.symlinkSync('../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
     await filesWhileRunning('data');
     expect(modeOf('real/cookies.sqlite')).toBe('600');
   });
 
   it('keep the modes that an operator set before the start', async () => {
-    mkdirSync(join(folder, 'shared'), { mode: 0o750 });
-    writeFileSync(join(folder, 'shared/cookies.sqlite'), '', { mode: 0o640 });
+    fs.mkdirSync(join(folder, 'shared'), { mode: 0o750 });
+    fs.writeFileSync(join(folder, 'shared/cookies.sqlite'), '', { mode: 0o640 });
     const modes = await filesWhileRunning('shared');
     expect(modes).toMatchObject({ 'cookies.sqlite': '640', 'cookies.sqlite-wal': '640', 'cookies.sqlite-shm': '640' });
     expect(modeOf('shared')).toBe('750');
@@ -83,7 +72,7 @@ describe('the files of the command line', () => {
     expect([modeOf('copy.sqlite'), modeOf('cookies.ndjson')]).toEqual(['600', '600']);
     expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
     for (const [file, mode] of Object.entries(modesIn(''))) expect([file, mode]).toEqual([file, '600']);
-    expect(readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
+    expect(fs.readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
   });
 
   it('are readable by their maker only in a folder that restore makes', async () => {
@@ -94,13 +83,13 @@ describe('the files of the command line', () => {
   });
 
   it('keep the modes of the files that they replace', async () => {
-    for (const file of ['copy.sqlite', 'cookies.ndjson']) writeFileSync(join(folder, file), '', { mode: 0o640 });
-    chmodSync(join(folder, 'cookies.sqlite'), 0o660);
+    for (const file of ['copy.sqlite', 'cookies.ndjson']) fs.writeFileSync(join(folder, file), '', { mode: 0o640 });
+    fs.chmodSync(join(folder, 'cookies.sqlite'), 0o660);
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
     expect(['copy.sqlite', 'cookies.ndjson', 'cookies.sqlite'].map(modeOf)).toEqual(['640', '640', '660']);
-    const [aside] = readdirSync(folder).filter((file) => file.includes('.before-'));
+    const [aside] = fs.readdirSync(folder).filter((file) => file.includes('.before-'));
     expect(modeOf(aside!)).toBe('660');
   });
 });
@@ -116,11 +105,11 @@ describe('backup by a user who may only read the database', () => {
   const asOrdinaryUser = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
 
   asOrdinaryUser('reports the folder that the user may not enter, not a missing database', () => {
-    chmodSync(folder, 0o755);
-    mkdirSync(join(folder, 'closed'), { mode: 0o700 });
-    mkdirSync(join(folder, 'out'));
-    chmodSync(join(folder, 'out'), 0o777);
-    writeFileSync(join(folder, 'closed', 'cookies.sqlite'), '');
+    fs.chmodSync(folder, 0o755);
+    fs.mkdirSync(join(folder, 'closed'), { mode: 0o700 });
+    fs.mkdirSync(join(folder, 'out'));
+    fs.chmodSync(join(folder, 'out'), 0o777);
+    fs.writeFileSync(join(folder, 'closed', 'cookies.sqlite'), '');
     const { status, stderr } = backup({ DATABASE_URL: `sqlite:${join(folder, 'closed', 'cookies.sqlite')}` });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('permission denied') as string });
   });
@@ -129,14 +118,14 @@ describe('backup by a user who may only read the database', () => {
     'fails while no service runs, and works beside the service: the next start finds no files of that user',
     async () => {
       await (await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` })).stop();
-      chmodSync(folder, 0o777);
-      chmodSync(join(folder, 'cookies.sqlite'), 0o644);
-      mkdirSync(join(folder, 'out'), { mode: 0o777 });
+      fs.chmodSync(folder, 0o777);
+      fs.chmodSync(join(folder, 'cookies.sqlite'), 0o644);
+      fs.mkdirSync(join(folder, 'out'), { mode: 0o777 });
       expect(backup()).toMatchObject({
         status: 1,
         stderr: expect.stringContaining('this user may not write') as string,
       });
-      expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+      expect(fs.readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
       await using _service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
       expect(backup()).toMatchObject({ status: 0 });
     },
@@ -148,10 +137,10 @@ describe('deploy/make-secrets.sh', () => {
   const secret = (name: string): string => join(folder, 'secrets', name);
 
   const makeSecrets = (): void => {
-    mkdirSync(join(folder, 'deploy'), { recursive: true });
-    copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
+    fs.mkdirSync(join(folder, 'deploy'), { recursive: true });
+    fs.copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
     // Only the folder of the secrets denies access to others.
-    chmodSync(folder, 0o755);
+    fs.chmodSync(folder, 0o755);
     execFileSync('sh', [join(folder, 'deploy/make-secrets.sh')]);
   };
 
@@ -160,16 +149,16 @@ describe('deploy/make-secrets.sh', () => {
   it('makes each secret once, in a folder without access for others', () => {
     makeSecrets();
     expect(modeOf('secrets')).toBe('700');
-    expect(readdirSync(join(folder, 'secrets')).sort()).toEqual(NAMES);
-    const made = NAMES.map((name) => readFileSync(secret(name), 'utf8'));
+    expect(fs.readdirSync(join(folder, 'secrets')).sort()).toEqual(NAMES);
+    const made = NAMES.map((name) => fs.readFileSync(secret(name), 'utf8'));
     expect(made[2]).toMatch(/^[0-9a-f]{64}$/);
     expect(made[0]).toBe(`postgres://cookies:${made[3]}@postgres:5432/cookies?sslmode=disable`);
     makeSecrets();
-    expect(NAMES.map((name) => readFileSync(secret(name), 'utf8'))).toEqual(made);
+    expect(NAMES.map((name) => fs.readFileSync(secret(name), 'utf8'))).toEqual(made);
   });
 
   (ORDINARY_USER.uid === undefined ? it.skip : it)('lets no other user of the machine read a secret', () => {
-    mkdirSync(join(folder, 'secrets'), { mode: 0o755 });
+    fs.mkdirSync(join(folder, 'secrets'), { mode: 0o755 });
     makeSecrets();
     for (const name of NAMES) expect([name, readAs(65534, secret(name))]).toEqual([name, 1]);
   });
@@ -185,7 +174,7 @@ describe('deploy/make-secrets.sh', () => {
         ['postgres_password', 999],
         ['grafana_password', 472],
       ] as const) {
-        if (!existsSync(mounted)) writeFileSync(mounted, '');
+        if (!fs.existsSync(mounted)) fs.writeFileSync(mounted, '');
         // Compose mounts the file of a secret like this.
         execFileSync('mount', ['--bind', secret(name), mounted]);
         try {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { draftFolder } from './draft-folder.js';
@@ -11,15 +11,22 @@ describe('draftFolder', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('removes old folders of other processes, and no folder of an operator with such a name', async () => {
+  it('removes folders of other processes after six hours, and no file or folder of an operator with such a name', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    const [left, others] = [join(folder, 'draft-other-host-12-aB3dE6'), join(folder, 'draft-of-2024')];
-    for (const path of [left, others]) {
-      mkdirSync(path);
-      utimesSync(path, 0, 0);
+    const hours = {
+      'other-host-12-aB3dE6': 6.1,
+      'other-host-12-aB3dE7': 5.9,
+      'other-host-12-aB3dE8': 100,
+      'of-2024': 100,
+    };
+    const paths = Object.keys(hours).map((name) => join(folder, `draft-${name}`));
+    for (const [index, ago] of Object.values(hours).entries()) {
+      if (index === 2) writeFileSync(paths[index]!, 'a file');
+      else mkdirSync(join(paths[index]!, 'half'), { recursive: true });
+      utimesSync(paths[index]!, 0, Date.now() / 1000 - ago * 3600);
     }
     await draftFolder(join(folder, 'draft-'));
-    expect([existsSync(left), existsSync(others)]).toEqual([false, true]);
+    expect(paths.map((path) => existsSync(path))).toEqual([false, true, true, true]);
     rmSync(folder, { recursive: true });
   });
 });
