@@ -3,7 +3,7 @@ import { type DataSource, Like, MoreThan, type Repository, TypeORMError } from '
 import { UnsafeIntegerError } from '../../src/database/errors.js';
 import { constraintViolation } from '../../src/database/constraint-violation.js';
 import { committed, openSnapshot, transaction } from '../../src/database/engine.js';
-import { count, type Habit, type Habits, type Item, stored } from './habits.js';
+import { count, type Habit, type Habits, type Item, Parcel, stored } from './habits.js';
 
 /** PostgreSQL rounds a decimal half away from zero (https://www.postgresql.org/docs/current/datatype-numeric.html). */
 const ROUNDED: readonly [given: string | number, stored: string][] = [
@@ -67,6 +67,11 @@ export const TYPES: Habits = {
     await items.insert({ name });
     await dataSource.query(`UPDATE items SET id = ${2 ** 40} WHERE name = '${name}'`);
     expect((await items.findOneByOrFail({ name })).id).toEqual(2 ** 40);
+  },
+  'an integer goes beyond 2^31': async ({ dataSource, name }) => {
+    const parcels = dataSource.getRepository(Parcel);
+    await parcels.save({ label: name, euros: 2 ** 31, note: '' });
+    expect((await parcels.findOneByOrFail({ label: name })).euros).toEqual(2 ** 31);
   },
   'a bigint of 2^53 - 1, positive or negative, is a number': async ({ items, name }) => {
     const largest = Number.MAX_SAFE_INTEGER;
