@@ -18,6 +18,17 @@ export function referToThemselves(copy: ProjectCopy): void {
   }
 }
 
+/** A migration that adds a folder if there are cookies before it. */
+export function addMigrationOfFolders(copy: ProjectCopy): void {
+  writeFileSync(
+    join(copy.folder, 'migrations/9000000000000-fill-folders.ts'),
+    `export class FillFolders9000000000000 {
+       up = (runner) => runner.query("INSERT INTO folders (id, name) SELECT '${uuid(1)}', 'Old' FROM cookies WHERE id = 2");
+       down = () => Promise.resolve();
+     }`,
+  );
+}
+
 const uuid = (number: number): string => `01999999-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const folder = (id: number, parent: number): string =>
   `${JSON.stringify({ id: uuid(id), name: 'Inbox', parentId: uuid(parent) })}\n`;

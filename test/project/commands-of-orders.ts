@@ -119,17 +119,18 @@ export function describeOrders(commands: ProjectCommands): void {
       expect(await run('export jars')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     });
 
-    it('backup and restore count both; a backup from before there were orders is restored', async () => {
+    it('backup and restore count both; of a backup from before there were orders, also what migrations add', async () => {
       await runCommand(folder, ['import', 'cookies'], { input: lines(2) });
       expect(await runCommand(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
+      expect((await done('restore --verify old.sqlite')).stderr).toContain(' and 1 folder. Nothing was changed.');
       const early = await done('restore old.sqlite');
       expect(early.stderr).toMatch(
-        /Restored 2 cookies, 0 orders, 0 tickets, 0 notes and 0 folders from .*has run the migrations CreateOrders\d+, Create/s,
+        /Restored 2 cookies, 0 orders, 0 tickets, 0 notes and 1 folder from .*has run the migrations CreateOrders\d+, Create/s,
       );
       expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000, 0 orders of 10000, /m);
       await done('import orders', order({ id: 1 }) + order({ id: 2 }));
       expect((await done('backup new.sqlite')).stderr).toContain(
-        'Backed up 2 cookies, 2 orders, 0 tickets, 0 notes and 0 folders to',
+        'Backed up 2 cookies, 2 orders, 0 tickets, 0 notes and 1 folder to',
       );
       expect((await done('restore new.sqlite')).stderr).toContain('Restored 2 cookies, 2 orders, ');
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });

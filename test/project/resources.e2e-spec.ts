@@ -1,6 +1,6 @@
 import { dropDatabases } from '../support/engine.js';
 import { ProjectCommands } from '../support/project/project-commands.js';
-import { describeFolders, FOLDERS, referToThemselves } from './commands-of-folders.js';
+import { addMigrationOfFolders, describeFolders, FOLDERS, referToThemselves } from './commands-of-folders.js';
 import { describeOrders, ORDERS } from './commands-of-orders.js';
 import { describeTickets, NOTES, TICKETS } from './commands-of-tickets.js';
 
@@ -15,6 +15,7 @@ describe('a project with generated resources', () => {
       expect(written).toMatchObject({ status: 0 });
     }
     referToThemselves(copy);
+    addMigrationOfFolders(copy);
     copy.compile();
   });
 
