@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { type DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
+import { type DataSource, EntitySchema, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { createDatabase, describeEngines } from '../support/engine.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
+import { temporaryFolder } from '../support/service.js';
 import { DIFFERENCES, Sample } from './differences.js';
 import { Item, Parcel, Shelf } from './habits.js';
 import { RECORDS } from './records.js';
@@ -69,5 +70,22 @@ describeEngines('ordinary TypeORM code', (engine) => {
     await migrate(dataSource);
     await dataSource.driver.createSchemaBuilder().build();
     expect(await dataSource.getRepository(Item).count()).toBe(0);
+  });
+
+  it('generates one dropped and one new column as a rename, which keeps the values, and two of each as others', async () => {
+    const folder = temporaryFolder();
+    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`crates_${process.pid}`) };
+    const crateAfter = async (names: readonly string[], sql = 'SELECT * FROM crates'): Promise<unknown> => {
+      const texts = names.map((name) => [name, { type: 'varchar', nullable: true }]);
+      const columns = { id: { type: 'integer', primary: true }, ...Object.fromEntries(texts) };
+      const crates = await openDataSource({ ...url }, [new EntitySchema({ name: 'crates', columns }) as never], folder);
+      await crates.driver.createSchemaBuilder().build();
+      const rows = await crates.query(sql);
+      await crates.destroy();
+      return rows;
+    };
+    await crateAfter(['phone', 'street'], `INSERT INTO crates VALUES (1, '555', 'Elm')`);
+    expect(await crateAfter(['email', 'street'])).toEqual([{ id: 1, email: '555', street: 'Elm' }]);
+    expect(await crateAfter(['town', 'zip'])).toEqual([{ id: 1, town: null, zip: null }]);
   });
 });
