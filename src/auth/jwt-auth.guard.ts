@@ -24,7 +24,7 @@ export class JwtAuthGuard implements CanActivate {
     if (access === 'public') return this.admitToPublic(context);
     const reply = replyOf(context);
     const token = reply === undefined ? tokenOfSocket(context) : tokenOf(reply.request);
-    // A client without a token may come from an adapter for WebSockets that does not use `Handshakes`.
+    // A WebSocket has none if its adapter does not use `Handshakes`.
     if (token === undefined) throw unauthenticated();
     const principal = this.verifier.verify(token);
     // Nest waits for a promise, which costs more than this guard.
