@@ -24,8 +24,9 @@ remove_new() {
 # Waits for the new replicas alone: an old one may be sick, which is a reason to replace it.
 await_new() {
   while :; do
-    case $(${DOCKER:-docker} inspect -f '{{.State.Health.Status}}' $(new)) in
-      *unhealthy* | '') return 1 ;;
+    # One that crashes starts again and again.
+    case $(${DOCKER:-docker} inspect -f '{{.State.Health.Status}} {{.RestartCount}}' $(new)) in
+      *unhealthy* | *' '[1-9]* | '') return 1 ;;
       *starting*) sleep 0.5 ;;
       *) return ;;
     esac

@@ -78,7 +78,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (!this.table.ids.isId(id)) return Promise.resolve(undefined);
-    return this.reads?.load(id) ?? this.scope.findOne(committed(this.dataSource), this.counter, id);
+    if (this.reads !== undefined) return this.reads.load(id);
+    const { scope, counter, dataSource } = this;
+    return scope.find<Entity>(committed(dataSource), counter, scope.findById, id).then(([found]) => found);
   }
 
   /**
@@ -159,7 +161,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   /** Reads records in one statement. Each caller gets a copy, because several may read one record and change it. */
   private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | Error | undefined)[]> {
     try {
-      const found = await this.scope.findAll<Entity>(committed(this.dataSource), this.counter, statement, ids);
+      const found = await this.scope.find<Entity>(committed(this.dataSource), this.counter, statement, ids);
       const records = new Map(found.map((stored) => [stored.record.id, stored]));
       return ids.map((id) => {
         const stored = records.get(id);

@@ -52,7 +52,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
     const { transaction, storage, scope, table } = this;
     if (!table.ids.isId(id)) return undefined;
-    return scope.findOne<Entity>(transaction, storage, id, scope.findById + table.forUpdate);
+    const [found] = await scope.find<Entity>(transaction, storage, scope.findById + table.forUpdate, id);
+    return found;
   }
 
   /** Finds at most `limit` records in any order, and locks them. In a large table the selection needs an index. */

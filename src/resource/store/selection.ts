@@ -115,32 +115,17 @@ export class RecordScope {
     return this.table.select + where([sqlText(condition), ...this.conditions]).sql;
   }
 
-  /** Runs `findById`, or this statement, which begins with it. */
-  async findOne<Entity extends AnyResourceEntity>(
-    source: Sql,
-    storage: UsageCounter,
-    id: Id,
-    statement = this.findById,
-  ): Promise<StoredRecord<Entity> | undefined> {
-    const [row] = await source.query<VersionedRow[]>(statement, [storage.resource, id, ...this.parameters]);
-    return row && this.stored(row, storage);
-  }
-
   /** Runs a statement of `findStatement` with the parameter of its condition. */
-  async findAll<Entity extends AnyResourceEntity>(
+  async find<Entity extends AnyResourceEntity>(
     source: Sql,
     storage: UsageCounter,
     statement: string,
-    ids: Id[],
+    parameter: Id | Id[],
   ): Promise<StoredRecord<Entity>[]> {
-    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, ids, ...this.parameters]);
-    return rows.map((row) => this.stored(row, storage));
-  }
-
-  private stored<Entity extends AnyResourceEntity>(row: VersionedRow, storage: UsageCounter): StoredRecord<Entity> {
-    return {
+    const rows = await source.query<VersionedRow[]>(statement, [storage.resource, parameter, ...this.parameters]);
+    return rows.map((row) => ({
       record: this.table.fromRow(row) as unknown as PublicRecord<Entity>,
       version: storage.versionOf(row),
-    };
+    }));
   }
 }
