@@ -176,6 +176,11 @@ class ThingsController {
     return { isDto: query instanceof PageQuery, ...query };
   }
 
+  @Post('page')
+  addToPage(@Body() taste: TasteDto, @Query() query: PageQuery): object {
+    return { taste, query };
+  }
+
   @Get('filtered')
   filtered(@Query() query: FiltersDto): object {
     return { isDto: query instanceof FiltersDto };
@@ -263,6 +268,13 @@ describe('the validation of a feature', () => {
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
     expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it('a wrong query is 400 before a media type that is not accepted', async () => {
+    const headers = { 'content-type': 'text/plain' };
+    const response = await client.request(POST, '/things/page?size=99', { body: 'nut', headers });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details).toEqual([{ parameter: 'size', message: expect.any(String) }]);
   });
 
   it('a missing body is 400 before the own pipe of an argument of any type', async () => {

@@ -42,14 +42,14 @@ export class RawBody {
     return this.parsed;
   }
 
-  async bytes(): Promise<Buffer> {
-    this.requireAccepted();
+  bytes(): Promise<Buffer> {
     const { raw } = this;
     const { limit } = this.accepted;
     const isCounted = limit > BODY_LIMIT;
     let length = 0;
     if (isCounted) this.request.rawResponse?.once('close', () => (bytesInMemory -= length));
     return new Promise((resolve, reject) => {
+      this.requireAccepted();
       let chunks: Buffer[] = [];
       const collect = (chunk: Buffer): void => {
         if (length + chunk.length > limit) return fail(tooLarge(limit));

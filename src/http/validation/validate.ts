@@ -24,8 +24,8 @@ export const below =
 
 /** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
 class DtoPipe extends ValidationPipe {
-  protected override async validate(object: object, options?: classValidator.ValidatorOptions) {
-    return attempt(object, options) ?? [await throwing(object)];
+  protected override validate(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> {
+    return attempt(object, options) ?? throwing(object);
   }
 }
 
@@ -39,14 +39,14 @@ function attempt(object: object, options?: classValidator.ValidatorOptions): Pro
 }
 
 /** The property whose validator throws, found by validating each property alone. */
-async function throwing(object: object): Promise<ValidationError> {
+async function throwing(object: object): Promise<ValidationError[]> {
   const dto = object.constructor as Type<object>;
   for (const [property, value] of Object.entries(object) as [string, unknown][]) {
     const alone = attempt(Object.assign(new dto(), { [property]: value }));
-    if (alone === undefined) return { property, constraints: { throws: 'is not valid' } };
+    if (alone === undefined) return [{ property, constraints: { throws: 'is not valid' } }];
     await alone.catch(() => undefined);
   }
-  return { property: '', constraints: { throws: 'is not valid' } };
+  return [{ property: '', constraints: { throws: 'is not valid' } }];
 }
 
 /** Validates parsed JSON and converts it to a DTO. It throws an `ApiError` as `toDto` does. */

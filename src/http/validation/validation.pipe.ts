@@ -49,14 +49,17 @@ export class RequestValidationPipe implements PipeTransform {
       throw CONTENT.has(type) ? new ApiError(400, 'BAD_REQUEST', 'The request has no body') : emptyBody();
     }
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
-    const body = read(value, type);
-    // `nextTick` runs after all pending microtasks, and so after the pipes of the other arguments.
-    await Promise.allSettled([body, new Promise((resolve) => process.nextTick(resolve))]);
-    return validArgument(await body, type, schema);
+    try {
+      return await validArgument(await read(value, type), type, schema);
+    } catch (error) {
+      // `nextTick` runs after all pending microtasks, and so after the pipes of the other arguments.
+      await new Promise((resolve) => process.nextTick(resolve));
+      throw error;
+    }
   }
 }
 
-async function read(body: RawBody, type: unknown): Promise<unknown> {
+function read(body: RawBody, type: unknown): unknown {
   if (type === Readable) return body.stream();
   if (type === Buffer) return body.bytes();
   return type === Upload ? Upload.read(body) : body.json();
