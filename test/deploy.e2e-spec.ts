@@ -167,6 +167,11 @@ describe('the files in deploy', () => {
       expect(read(`../${file}`)).not.toMatch(/\bkill (-s|--signal)\b/);
   });
 
+  it('are documented with a revert that does not start `migrate`, which would run the reverted migration again', () => {
+    const reverts = read('../docs/operating.md').match(/^docker compose run .*migration:revert.*$/gm)!;
+    expect(reverts).toEqual([expect.stringContaining(' --no-deps service ')]);
+  });
+
   it('ask for the IPv4 addresses of the replicas, which listen only there, and keep them while the name server is away', () => {
     expect(read('../compose.cluster.yaml')).toContain('HOST: 0.0.0.0\n');
     const balancer = read('haproxy/haproxy.cfg');
