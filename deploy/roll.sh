@@ -4,8 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 compose() { ${DOCKER:-docker} compose -f compose.cluster.yaml "$@"; }
-old=$(compose ps -q service)
-if [ -z "$old" ]; then
+if [ -z "$(compose ps -q service)" ]; then
   echo 'No replica runs. Start the cluster: docker compose -f compose.cluster.yaml up --wait' >&2
   exit 1
 fi
@@ -44,6 +43,8 @@ done
 compose run --rm --no-deps migrate cli migrate --check-capacity
 # A stopped replica would start with its old image, and look like the new one.
 compose rm -f service > /dev/null
+# After that, because an interrupted roll may have left a replica that stops just now.
+old=$(compose ps -q service)
 for replica in $old; do
   before=$(compose ps -aq service)
   compose up -d --no-build --no-deps --no-recreate --scale service=$((count + 1)) service && await_new || remove_new

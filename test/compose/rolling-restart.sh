@@ -1,7 +1,7 @@
 #!/bin/bash
 # Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000 in .env): restarts every replica, one after the other,
 # then replaces every one (deploy/roll.sh), under load. Fails when one request failed or one acknowledged record is missing, or when
-# roll.sh keeps a killed replica or one that hangs, or leaves other replicas after a capacity below what is stored, a setting with which none is healthy, or a missing image.
+# roll.sh keeps a killed replica or one that hangs, fails after an interrupt, or leaves other replicas after a capacity below what is stored, a setting with which none is healthy, or a missing image.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export DOCKER=${DOCKER:-docker}
@@ -41,6 +41,13 @@ $DOCKER exec "$sick" sh -c 'kill -STOP $(cat /proc/1/task/1/children)'
 until [ "$($DOCKER inspect -f '{{.State.Health.Status}}' "$sick")" = unhealthy ]; do sleep 1; done
 ./deploy/roll.sh > /dev/null 2>&1
 if compose ps -q service | grep -qxF "$sick"; then echo 'roll.sh kept a replica that hangs'; exit 1; fi
+# The engine completes an interrupted stop, and the next run replaces the other replicas.
+before=$(compose ps -q service)
+./deploy/roll.sh > /dev/null 2>&1 & roll=$!
+until pgrep -P $roll -f ' stop ' > /dev/null; do sleep 0.1; done
+kill $roll; sleep 2
+./deploy/roll.sh > /dev/null 2>&1 || { echo 'roll.sh failed after an interrupt'; exit 1; }
+if compose ps -q service | grep -qF "$before"; then echo 'roll.sh kept a replica after an interrupt'; exit 1; fi
 # The load has stored more than one record. With the second setting a new replica starts and never becomes healthy.
 replicas=$(compose ps -aq service | sort)
 kept=$(mktemp)
