@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
@@ -121,6 +121,16 @@ describe('the command line', () => {
       expect(readdirSync(folder)).toEqual([]);
       expect((await run(folder, ['export', 'cookies'])).stderr).toContain('There is no database');
       expect(readdirSync(folder)).toEqual([]);
+    });
+
+    it('names a folder that is in the place of the database, such as one that Docker makes for a missing file', async () => {
+      mkdirSync(join(folder, 'cookies.sqlite'));
+      const { code, stdout } = await run(folder, ['doctor']);
+      expect(code).toBe(1);
+      for (const check of ['real write', 'database file'])
+        expect(stdout).toMatch(
+          new RegExp(`^FAIL +${check} .*cookies\\.sqlite.*: it is a folder; name a file in DATABASE_URL$`, 'm'),
+        );
     });
 
     it('fails for a missing database beside its WAL', async () => {

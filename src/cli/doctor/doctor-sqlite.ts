@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
@@ -72,8 +72,8 @@ async function walMode(path: string): Promise<string> {
 
 function realWrite(path: string): string {
   if (!existsSync(path)) return 'there is no database yet';
-  using database = openDatabase(path, { timeout: 5000 });
   try {
+    using database = openDatabase(path, { timeout: 5000 });
     tryWriting(database);
     return `${path} can be written`;
   } catch (error) {
@@ -104,6 +104,7 @@ async function ageOfBackup(folder: string): Promise<string> {
 
 function remedyFor(path: string, errors: readonly string[]): string {
   const all = errors.join();
+  if (statSync(path).isDirectory()) return 'it is a folder; name a file in DATABASE_URL';
   if (/newer version/.test(all)) return 'use that version';
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
