@@ -29,8 +29,9 @@ export const ENUM_NAME = 'x-enum-name';
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
 export function completeDocument(document: OpenAPIObject): void {
   const schemas: Schemas = document.components?.schemas ?? {};
-  replaceIn(document as unknown as Node, (node) => unwrapped(node) ?? enumReference(node, schemas));
   const operations = Object.values(document.paths).flatMap((item) => Object.entries(item as Record<string, Operation>));
+  removeDefaults(operations, schemas);
+  replaceIn(document as unknown as Node, (node) => unwrapped(node) ?? enumReference(node, schemas));
   closeSchemas(operations, schemas);
   for (const [method, operation] of operations) {
     describeBodyLimit(operation);
@@ -91,6 +92,21 @@ function closeSchemas(operations: readonly [string, Operation][], schemas: Schem
       schema.additionalProperties ??= false;
     }
     delete (schema as Node)[CLOSED];
+  }
+}
+
+/**
+ * Removes the defaults from the bodies of PATCH, where absent properties do not change. Clients and gateways that fill
+ * in defaults would reset the stored values.
+ */
+function removeDefaults(operations: readonly [string, Operation][], schemas: Schemas): void {
+  for (const [method, { requestBody }] of operations) {
+    if (method !== 'patch') continue;
+    for (const { schema } of Object.values(requestBody?.content ?? {})) {
+      const body = schemas[schema?.$ref?.split('/').at(-1) ?? ''];
+      const properties = body !== undefined && 'properties' in body ? body.properties : {};
+      for (const property of Object.values(properties ?? {})) delete (property as Node)['default'];
+    }
   }
 }
 

@@ -147,6 +147,11 @@ export function describeConformance(resource: ResourceUnderTest): void {
         expect([...operation, { isValid }]).toEqual([...operation, { isValid: true }]);
       }
     });
+
+    it('has no defaults in the body of PATCH: clients that fill them in would reset stored values', () => {
+      const { properties } = resource.document.resolve(resource.document.bodySchema('patch', one));
+      expect(Object.keys(properties).filter((name) => 'default' in properties[name])).toEqual([]);
+    });
   });
 
   it('the schema of the database is that of the entity', async () => {
