@@ -83,7 +83,8 @@ export function IdProperty({
  * A decimal of at most `precision` digits, `scale` of them after the decimal point, such as money; a string in JSON, so
  * that no client rounds it. `12.5` becomes `12.50`.
  * @param precision at most 15, the limit of SQLite
- * @param options `minimum`: the least value, which a schema of a string can only mention
+ * @param options `minimum`: the least value. The schema has it as an extension, because client generators take the
+ * `minimum` of a string for its length.
  */
 export function DecimalProperty(
   precision: number,
@@ -98,10 +99,10 @@ export function DecimalProperty(
   const fraction = scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
   const sign = minimum !== undefined && minimum >= 0 ? '' : '(?!-0(\\.0*)?$)-?';
   const pattern = `^${sign}(0|[1-9][0-9]{0,${whole - 1}})${fraction}$`;
-  const example = (whole === 1 ? 2.5 : 12.5).toFixed(scale);
+  const example = Math.max(whole === 1 ? 2.5 : 12.5, minimum ?? 0).toFixed(scale);
   const least = minimum === undefined ? '' : `, not less than ${minimum}`;
   const message = `must be a decimal as a text, such as "${example}", with at most ${whole} digits before the point and ${scale} behind it${least}`;
-  const schema = { type: 'string', format: 'decimal', pattern, example, minimum } as const;
+  const schema = { type: 'string', format: 'decimal', pattern, example, 'x-minimum': minimum } as const;
   const isValid = new RegExp(pattern);
   return parsedProperty(schema, options, message, (text) => {
     if (!isValid.test(text) || PARSERS.decimal(text) === undefined) return undefined;

@@ -4,7 +4,7 @@ type Entries = Record<string, any>;
 type Compare = (place: string, before: any, after: any) => void;
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
-const LOWER_LIMITS = ['minimum', 'minLength', 'minItems'];
+const LOWER_LIMITS = ['minimum', 'x-minimum', 'minLength', 'minItems'];
 const UPPER_LIMITS = ['maximum', 'maxLength', 'maxItems'];
 const FORMS = ['type', 'format', 'pattern', 'multipleOf', 'uniqueItems', 'exclusiveMinimum', 'exclusiveMaximum'];
 const REJECTED = 'clients that send what was allowed get 400';

@@ -152,6 +152,12 @@ export function describeConformance(resource: ResourceUnderTest): void {
       const { properties } = resource.document.resolve(resource.document.bodySchema('patch', one));
       expect(Object.keys(properties).filter((name) => 'default' in properties[name])).toEqual([]);
     });
+
+    it('has no minimum and maximum of strings, which generated clients take for lengths', () => {
+      const { properties } = resource.document.resolve(resource.document.bodySchema('post', path));
+      const isLimited = ({ type, minimum, maximum }: any) => type === 'string' && (minimum ?? maximum) !== undefined;
+      expect(Object.keys(properties).filter((name) => isLimited(properties[name]))).toEqual([]);
+    });
   });
 
   it('the schema of the database is that of the entity', async () => {

@@ -69,7 +69,10 @@ export function validValues(property: any, resolve: Resolve): readonly [unknown,
     case 'uuid':
       return UUIDS;
     case 'decimal':
-      return [1, 2].map((value) => (value + Math.max(minimum ?? 0, 0)).toFixed(scaleOf(schema))) as [string, string];
+      return [1, 2].map((value) => (value + Math.max(schema['x-minimum'] ?? 0, 0)).toFixed(scaleOf(schema))) as [
+        string,
+        string,
+      ];
   }
   if (schema.pattern !== TEXT_PATTERN) return [example, undefined];
   return [fitting(TRICKY, schema), fitting(`Other ${TRICKY}`, schema)];
@@ -105,7 +108,7 @@ export function extremeValues(property: any, resolve: Resolve): Spelling[] {
         ['9999-12-31T23:59:59.9Z', '9999-12-31T23:59:59.900Z'],
       ];
     case 'decimal': {
-      const least = minimum ?? -7;
+      const least = schema['x-minimum'] ?? -7;
       const values = [least, Math.max(least, 0) + 1];
       return [...nothing, ...values.map((value): Spelling => [String(value), value.toFixed(scaleOf(schema))])];
     }
@@ -163,7 +166,8 @@ export function wrongValues(name: string, property: any, resolve: Resolve): Wron
         ...beyond('2026-02-29T12:00:00Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01'),
       ];
     case 'decimal': {
-      const less = minimum === undefined ? [] : [String(minimum - 1)];
+      const least = schema['x-minimum'];
+      const less = least === undefined ? [] : [String(least - 1)];
       const ofLess = new RegExp(schema.pattern).test(less[0] ?? '') ? beyond(...less) : wrong(...less);
       const tooLong = [`1.${'0'.repeat(scaleOf(schema) + 1)}`, '1'.repeat(16)];
       return [...wrong(...NO_NUMBERS, ...tooLong, 1, 0.5, true), ...ofLess];
