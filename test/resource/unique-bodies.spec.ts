@@ -8,6 +8,7 @@ const ENTITIES = [
   { tableName: 'members', references: {}, unique: [] },
   { tableName: 'accounts', references: { memberId: 'members' }, unique: ['memberId', 'currency'] },
   { tableName: 'bookings', references: { accountId: 'accounts' }, unique: [] },
+  { tableName: 'tariffs', references: {}, unique: ['price'] },
 ];
 
 const column = (propertyName: string) => ({ propertyName });
@@ -26,9 +27,11 @@ const dataSource = {
 
 const id = { type: 'integer' };
 
+const price = { type: 'string', format: 'decimal', example: '100.00', 'x-minimum': 100 };
+
 const document = {
   bodySchema: () => ({
-    properties: { memberId: id, accountId: id, currency: { type: 'string', enum: ['EUR', 'USD'] } },
+    properties: { memberId: id, accountId: id, currency: { type: 'string', enum: ['EUR', 'USD'] }, price },
   }),
   operation: () => ({ parameters: [] }),
   resolve: (schema: unknown) => schema,
@@ -45,4 +48,10 @@ it('describeResource makes parents that are unique by a reference and an enum, e
   ]);
   expect(unique.next('/members', { code: 'a' })).toEqual({ code: 'c3' });
   expect([unique.leastOf('/members'), unique.leastOf('/accounts')]).toEqual([3002, 2]);
+});
+
+it('describeResource gives a unique decimal values that are not below its least value', () => {
+  const contract = { path: '/tariffs', parents: [], examples: {} } as unknown as DerivedContract;
+  const { price } = new UniqueBodies(dataSource, document, contract).next('/tariffs', { price: '100.00' });
+  expect(Number(price)).toBeGreaterThanOrEqual(100);
 });

@@ -110,7 +110,8 @@ function valuesOf(schema: any): Values {
       return { size: 100_000, value: (count) => new Date(start + count * 86_400_000).toISOString().slice(0, 10) };
     case 'decimal': {
       const scale = schema.example.split('.')[1]?.length ?? 0;
-      return { size: 10_000, value: (count) => (10 + count * 10 ** -scale).toFixed(scale) };
+      const least = Math.max(10, schema['x-minimum'] ?? 0);
+      return { size: 10_000, value: (count) => (least + count * 10 ** -scale).toFixed(scale) };
     }
     default:
       return { size: 36 ** maxLength, value: (count) => count.toString(36).padStart(Math.max(minLength, 1), '0') };
