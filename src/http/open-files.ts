@@ -8,7 +8,8 @@ const OTHER_DESCRIPTORS = 300;
  * Reduces a limit of connections to the descriptors of this process. Without a descriptor Node resets new connections,
  * and the primary waits endlessly for the worker that got one.
  */
-export function affordableConnections(connections: number, descriptors = maxOpenFiles()): number {
+export function affordableConnections(connections: number): number {
+  const descriptors = maxOpenFiles();
   const affordable = Math.max(1, Math.min(connections, descriptors - OTHER_DESCRIPTORS));
   if (affordable < connections) {
     new Logger('Service').warn(

@@ -114,21 +114,17 @@ describePostgres('the command line and PostgreSQL', () => {
     const input = lines(2500);
     const importing = (environment: Record<string, string>, ...options: string[]) =>
       run(folder, ['import', 'cookies', '--ids', 'assign', ...options], { input, environment });
-    const proxy = await TcpProxy.start(url);
+    await using proxy = await TcpProxy.start(url);
     proxy.loseResponseTo('; COMMIT');
     const lossy = { ...postgres, DATABASE_URL: proxy.url, MIGRATE_ON_START: 'false' };
     const advice =
       'The last lines may be stored or not. Go on with: import cookies the same input --resume\nIf there is';
-    try {
-      const begun = await importing(lossy);
-      expect(begun).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, no line is stored`)));
-      expect(await stored()).toMatchObject({ count: 1000 });
-      const resumed = await importing(lossy, '--resume');
-      expect(resumed).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, all lines are stored`)));
-      expect(await stored()).toMatchObject({ count: 2000 });
-    } finally {
-      await proxy.stop();
-    }
+    const begun = await importing(lossy);
+    expect(begun).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, no line is stored`)));
+    expect(await stored()).toMatchObject({ count: 1000 });
+    const resumed = await importing(lossy, '--resume');
+    expect(resumed).toMatchObject(endedWith(1, new RegExp(`${advice} nothing to resume, all lines are stored`)));
+    expect(await stored()).toMatchObject({ count: 2000 });
     expect(await importing(postgres, '--resume')).toMatchObject({ code: 0 });
     expect(await stored()).toMatchObject({ count: 2500 });
   });

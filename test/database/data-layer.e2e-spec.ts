@@ -47,12 +47,8 @@ const databaseOf = (dataSource: DataSource): Database =>
 
 /** The committed names, read by a connection outside the data source. */
 function committedNames(file: string): Set<string> {
-  const database = openDatabase(file, { readonly: true });
-  try {
-    return new Set(database.prepare('SELECT name FROM notes').pluck().all() as string[]);
-  } finally {
-    database.close();
-  }
+  using database = openDatabase(file, { readonly: true });
+  return new Set(database.prepare('SELECT name FROM notes').pluck().all() as string[]);
 }
 
 async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
@@ -235,9 +231,8 @@ describe('the data layer, used by a module without special code for it', () => {
       snapshot.close();
       snapshot.close();
       await expect(names(snapshot)).rejects.toThrow('has ended');
-      const later = await openSnapshot(dataSource);
+      using later = await openSnapshot(dataSource);
       expect(await names(later)).toHaveLength(3);
-      later.close();
     });
 
     it('through a snapshot is a DatabaseUnavailableError if its connection cannot open the file', async () => {

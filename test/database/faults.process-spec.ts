@@ -33,11 +33,10 @@ async function started(environment: Environment = {}): Promise<Service> {
 }
 
 const makeDatabase = (): void => {
-  const database = openDatabase(file);
+  using database = openDatabase(file);
   database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
   const insert = database.prepare('INSERT INTO things VALUES (?)');
   for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
-  database.close();
 };
 
 const overwriteFrom = (position: number): void => {
@@ -99,13 +98,9 @@ describe('a database file that cannot be used stops the start', () => {
 
   it('when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
     makeDatabase();
-    const other = openDatabase(file);
-    try {
-      other.exec('BEGIN EXCLUSIVE');
-      await expect(started({ DATABASE_BUSY_TIMEOUT: '300' })).rejects.toThrow('is locked by another process');
-    } finally {
-      other.close();
-    }
+    using other = openDatabase(file);
+    other.exec('BEGIN EXCLUSIVE');
+    await expect(started({ DATABASE_BUSY_TIMEOUT: '300' })).rejects.toThrow('is locked by another process');
   });
 });
 
@@ -274,10 +269,9 @@ describe('a COMMIT that fails with an I/O error', () => {
     expect(service.output).toMatch(
       new RegExp(`The outcome of a change is unknown: .*request ${failed.body.requestId}, POST /cookies`),
     );
-    const database = openDatabase(file, { readonly: true });
+    using database = openDatabase(file, { readonly: true });
     const count = database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck();
     expect(count.get('in doubt')).toBeLessThan(2);
     expect(count.get('repeated')).toBe(1);
-    database.close();
   });
 });

@@ -43,13 +43,12 @@ async function write(): Promise<void> {
 
 /** Grows the WAL without the service, which would need a minute. */
 function growWal(): void {
-  const database = openDatabase(file());
+  using database = openDatabase(file());
   database.pragma('synchronous = OFF');
   database.exec('CREATE TABLE IF NOT EXISTS ballast (bytes BLOB)');
   for (let written = 0; written < LARGE; written++) {
     database.exec(`INSERT INTO ballast VALUES (zeroblob(${MEGABYTE}))`);
   }
-  database.close();
 }
 
 /** Starts a process that runs a program with the open `database`, and waits for its first output. */

@@ -35,12 +35,8 @@ async function asOtherWriter(folder: string, sql: string, parameters: readonly u
   if (engineInUse() === 'postgres') {
     return onServer(databaseUrlFor(folder), (client) => client.query(sql, [...parameters]));
   }
-  const other = openDatabase(join(folder, 'cookies.sqlite'));
-  try {
-    return other.prepare(sql.replace(/\$\d/g, '?')).run(...parameters);
-  } finally {
-    other.close();
-  }
+  using other = openDatabase(join(folder, 'cookies.sqlite'));
+  return other.prepare(sql.replace(/\$\d/g, '?')).run(...parameters);
 }
 
 describe('migrations', () => {
@@ -193,9 +189,9 @@ describe('migrations', () => {
         await dataSource.query(`DO $$ BEGIN
           EXECUTE format('ALTER DATABASE %I SET transaction_timeout = 200', current_database()); END $$`);
         // The time-out counts in sessions that begin later.
-        const later = await openDataSource({}, [], folder);
+        await using later = await openDataSource({}, [], folder);
         later.migrations.push(migrationOf('Slow9000000000000', (runner) => runner.query('SELECT pg_sleep(0.5)')));
-        expect(await migrate(later).finally(() => later.destroy())).toContain('Slow9000000000000');
+        expect(await migrate(later)).toContain('Slow9000000000000');
       });
 
       it('wait for those of another process, which may pause for ten minutes, with a line in the log', async () => {

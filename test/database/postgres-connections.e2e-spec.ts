@@ -98,8 +98,8 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
   };
 
   it('is not asked in a loop while a firewall has forgotten the old connections, whose slots it keeps', async () => {
-    const proxy = await TcpProxy.start(url);
-    const dataSource = await openDataSource({ DATABASE_URL: proxy.url, DATABASE_BUSY_TIMEOUT: '1000' });
+    await using proxy = await TcpProxy.start(url);
+    await using dataSource = await openDataSource({ DATABASE_URL: proxy.url, DATABASE_BUSY_TIMEOUT: '1000' });
     await Promise.all(Array.from({ length: 5 }, () => dataSource.query('SELECT pg_sleep(0.1)')));
     const free = await occupy(4);
     proxy.silenceConnections();
@@ -110,8 +110,6 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
     expect(await Promise.race([Promise.all(queries), sleep(5000)])).toEqual(Array(10).fill('rejected'));
     expect(rejections() - before).toBeLessThan(20);
     await free();
-    await proxy.stop();
-    await dataSource.destroy();
   });
 
   it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
@@ -219,7 +217,7 @@ function behindProxy(environment: Record<string, string> = {}): ReturnType<typeo
     proxy = await TcpProxy.start(url);
   });
   const shared = sharedService(() => ({ DATABASE_URL: proxy.url, ...environment }));
-  afterAll(() => proxy.stop());
+  afterAll(() => proxy[Symbol.asyncDispose]());
   return shared;
 }
 

@@ -132,27 +132,23 @@ describePostgres('a transaction', () => {
   afterAll(() => service.stop());
 
   it('that the server undoes as a deadlock is run again, so that both succeed', async () => {
-    const patient = await openDataSource({ DATABASE_URL: url });
-    try {
-      await patient.query('CREATE TABLE counters (id int PRIMARY KEY, times int)');
-      await patient.query('INSERT INTO counters VALUES (1, 0), (2, 0)');
-      let runs = 0;
-      let bothHaveALock = (): void => undefined;
-      const locked = new Promise<void>((resolve) => (bothHaveALock = resolve));
-      const both = (first: number, second: number) =>
-        transaction(patient, async (tx) => {
-          await tx.sql`SET LOCAL deadlock_timeout = '10ms'`;
-          await tx.sql`UPDATE counters SET times = times + 1 WHERE id = ${first}`;
-          if (++runs === 2) bothHaveALock();
-          await locked;
-          await tx.sql`UPDATE counters SET times = times + 1 WHERE id = ${second}`;
-        });
-      await Promise.all([both(1, 2), both(2, 1)]);
-      expect(runs).toBeGreaterThan(2);
-      expect(await patient.query('SELECT times FROM counters')).toEqual([{ times: 2 }, { times: 2 }]);
-    } finally {
-      await patient.destroy();
-    }
+    await using patient = await openDataSource({ DATABASE_URL: url });
+    await patient.query('CREATE TABLE counters (id int PRIMARY KEY, times int)');
+    await patient.query('INSERT INTO counters VALUES (1, 0), (2, 0)');
+    let runs = 0;
+    let bothHaveALock = (): void => undefined;
+    const locked = new Promise<void>((resolve) => (bothHaveALock = resolve));
+    const both = (first: number, second: number) =>
+      transaction(patient, async (tx) => {
+        await tx.sql`SET LOCAL deadlock_timeout = '10ms'`;
+        await tx.sql`UPDATE counters SET times = times + 1 WHERE id = ${first}`;
+        if (++runs === 2) bothHaveALock();
+        await locked;
+        await tx.sql`UPDATE counters SET times = times + 1 WHERE id = ${second}`;
+      });
+    await Promise.all([both(1, 2), both(2, 1)]);
+    expect(runs).toBeGreaterThan(2);
+    expect(await patient.query('SELECT times FROM counters')).toEqual([{ times: 2 }, { times: 2 }]);
   });
 
   it('of ordinary code that conflicts with another one is unavailable', async () => {
@@ -240,16 +236,14 @@ describePostgres('a transaction', () => {
 
   it('beside a list is invisible to the list; each list connection can serve one list at a time', async () => {
     const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
-    const list = await openSnapshot(dataSource);
+    using list = await openSnapshot(dataSource);
     expect(await read(list)).toEqual([{ name: 'b' }]);
     await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'later' WHERE id = 2`);
     expect(await read(list)).toEqual([{ name: 'b' }]);
-    const second = await openSnapshot(dataSource);
+    using second = await openSnapshot(dataSource);
     expect(await read(second)).toEqual([{ name: 'later' }]);
     await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 400 ms');
     await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'b' WHERE id = 2`);
-    list.close();
-    second.close();
   });
 
   it('is logged when a statement of it takes longer than 200 ms, like any slow statement, without parameters', async () => {

@@ -50,14 +50,9 @@ export class Site {
   }
 }
 
-/** Runs `work` while clients write. @param clients default: the default of `writeUntil` */
-export function whileWriting(
-  service: { readonly url: string },
-  ledger: Ledger,
-  work: () => Promise<void>,
-  clients?: number,
-): Promise<void> {
-  return whileLoaded((signal) => writeUntil(signal, service, ledger, clients), work);
+/** Runs `work` while clients write. */
+export function whileWriting(service: { readonly url: string }, ledger: Ledger, work: () => Promise<void>) {
+  return whileLoaded((signal) => writeUntil(signal, service, ledger), work);
 }
 
 /** Runs `work` while a load runs, which ends when its signal aborts. An error of the load ends both. */

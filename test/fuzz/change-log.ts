@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 
 /** A committed change of one record. */
@@ -20,24 +20,19 @@ export interface ChangeLog {
 
 /** Adds the triggers to the SQLite database in `folder`. */
 export function sqliteChangeLog(folder: string): ChangeLog {
-  const open = (): Database => openDatabase(join(folder, 'cookies.sqlite'), { timeout: 10_000 });
+  const open = () => openDatabase(join(folder, 'cookies.sqlite'), { timeout: 10_000 });
   const trigger = (operation: string, row: string): string =>
     `CREATE TRIGGER fuzz_${operation} AFTER ${operation} ON cookies BEGIN
        INSERT INTO fuzz_changes (operation, id, wish) VALUES ('${operation}', ${row}.id, ${row}.wish);
      END;`;
-  const database = open();
+  using database = open();
   database.exec(`
     CREATE TABLE fuzz_changes (serial INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT, id INTEGER, wish TEXT);
     ${trigger('insert', 'new')} ${trigger('update', 'new')} ${trigger('delete', 'old')}`);
-  database.close();
   return {
     after(serial) {
-      const reader = open();
-      try {
-        return Promise.resolve(reader.prepare(`${READ} ? ORDER BY serial`).all(serial) as Change[]);
-      } finally {
-        reader.close();
-      }
+      using reader = open();
+      return Promise.resolve(reader.prepare(`${READ} ? ORDER BY serial`).all(serial) as Change[]);
     },
   };
 }

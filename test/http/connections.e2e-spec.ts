@@ -114,9 +114,10 @@ async function unreadResponse(path = '/cookies'): Promise<{ socket: Socket; requ
 
 const WITHOUT_TOKEN = 'GET /cookies HTTP/1.1\r\nHost: cookies\r\n\r\n';
 
-function post(wish: string, id = wish): string {
+/** A POST whose wish is also its request id. */
+function post(wish: string): string {
   const body = JSON.stringify({ ...COOKIE, wish });
-  const fields = `Host: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}`;
+  const fields = `Host: cookies\r\nX-Request-Id: ${wish}\r\nAuthorization: Bearer ${bearer}`;
   return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 

@@ -118,23 +118,17 @@ describe('the log of a service with problems', () => {
 
   it('has one warning for all writes whose wait for a lock times out', async () => {
     await using service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
-    const other = openDatabase(join(service.folder, 'cookies.sqlite'));
-    try {
-      const client = Client.of(service);
-      const lines = captureLog();
-      other.exec('BEGIN IMMEDIATE');
-      for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
-      expect(problemsIn(lines)).toEqual([
-        expect.objectContaining({
-          level: 'warn',
-          message: expect.stringMatching(
-            /^Requests are rejected with 503: Another process has locked the database for /,
-          ),
-        }),
-      ]);
-    } finally {
-      other.close();
-    }
+    using other = openDatabase(join(service.folder, 'cookies.sqlite'));
+    const client = Client.of(service);
+    const lines = captureLog();
+    other.exec('BEGIN IMMEDIATE');
+    for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
+    expect(problemsIn(lines)).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        message: expect.stringMatching(/^Requests are rejected with 503: Another process has locked the database for /),
+      }),
+    ]);
   });
 
   describePostgres('on PostgreSQL', () => {

@@ -5,22 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
-import { loadConfig } from '../../src/config/config.js';
 import { serviceVersion } from '../../src/config/service-version.js';
-import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { Health } from '../../src/management/health.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
+import { openDataSource } from '../support/data-source.js';
 import { createDatabase, describeEngines, describePostgres } from '../support/engine.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import {
-  COOKIE,
-  environmentIn,
-  type Service,
-  sharedService,
-  startService,
-  temporaryFolder,
-} from '../support/service.js';
+import { COOKIE, type Service, sharedService, startService } from '../support/service.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
 interface Probe {
@@ -86,20 +78,15 @@ describe('readiness', () => {
   });
 
   it('names the migrations while they are due, and says ok as soon as they have been run', async () => {
-    const dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder())));
-    await dataSource.initialize();
-    try {
-      const api = new HttpAdapterHost();
-      api.listening = true;
-      const health = new Health(new ReportedResources(), dataSource, api);
-      const due = { migrations: expect.stringMatching(/^not run yet: .*CreateImports/), storage: 'not known' };
-      await health.onApplicationBootstrap();
-      expect(await health.readiness()).toEqual({ ready: false, checks: { ...OK, ...due } });
-      await migrate(dataSource);
-      expect(await health.readiness()).toEqual({ ready: true, checks: OK });
-    } finally {
-      await dataSource.destroy();
-    }
+    await using dataSource = await openDataSource();
+    const api = new HttpAdapterHost();
+    api.listening = true;
+    const health = new Health(new ReportedResources(), dataSource, api);
+    const due = { migrations: expect.stringMatching(/^not run yet: .*CreateImports/), storage: 'not known' };
+    await health.onApplicationBootstrap();
+    expect(await health.readiness()).toEqual({ ready: false, checks: { ...OK, ...due } });
+    await migrate(dataSource);
+    expect(await health.readiness()).toEqual({ ready: true, checks: OK });
   });
 });
 
@@ -153,18 +140,13 @@ describePostgres('GET /health/ready', () => {
   });
 
   it('is 503 once when the connections broke without notice, and then 200 on a new connection', async () => {
-    const proxy = await TcpProxy.start(server.url());
-    const behind = await startService({ DATABASE_URL: proxy.url, ...settings });
-    try {
-      expect(await probe(behind)).toMatchObject(READY);
-      proxy.silenceConnections();
-      expect((await probe(behind)).status).toBe(503);
-      await sleep(500);
-      expect(await probe(behind)).toMatchObject(READY);
-    } finally {
-      await behind.stop();
-      await proxy.stop();
-    }
+    await using proxy = await TcpProxy.start(server.url());
+    await using behind = await startService({ DATABASE_URL: proxy.url, ...settings });
+    expect(await probe(behind)).toMatchObject(READY);
+    proxy.silenceConnections();
+    expect((await probe(behind)).status).toBe(503);
+    await sleep(500);
+    expect(await probe(behind)).toMatchObject(READY);
   });
 
   /** Changes a default of new sessions, and ends the others. */

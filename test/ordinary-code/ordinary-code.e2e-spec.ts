@@ -78,11 +78,13 @@ describeEngines('ordinary TypeORM code', (engine) => {
     const crateAfter = async (names: readonly string[], sql = 'SELECT * FROM crates'): Promise<unknown> => {
       const texts = names.map((name) => [name, { type: 'varchar', nullable: true }]);
       const columns = { id: { type: 'integer', primary: true }, ...Object.fromEntries(texts) };
-      const crates = await openDataSource({ ...url }, [new EntitySchema({ name: 'crates', columns }) as never], folder);
+      await using crates = await openDataSource(
+        { ...url },
+        [new EntitySchema({ name: 'crates', columns }) as never],
+        folder,
+      );
       await crates.driver.createSchemaBuilder().build();
-      const rows = await crates.query(sql);
-      await crates.destroy();
-      return rows;
+      return await crates.query(sql);
     };
     await crateAfter(['phone', 'street'], `INSERT INTO crates VALUES (1, '555', 'Elm')`);
     expect(await crateAfter(['email', 'street'])).toEqual([{ id: 1, email: '555', street: 'Elm' }]);

@@ -101,8 +101,8 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   const trail = (resource = 'deeds') => allLines(client, resource);
-  const after = async (count: number, resource = 'deeds') => (await trail(resource)).slice(count);
-  const count = async (resource = 'deeds') => (await trail(resource)).length;
+  const after = async (count: number) => (await trail()).slice(count);
+  const count = async () => (await trail()).length;
   const post = (title: string, by = client) => by.request('POST', '/deeds', { body: { title, price: '12.30' } });
   const verify = () => run(service.folder, ['audit', 'verify']);
   const upkeep = () => service.app.get(AuditUpkeep, { strict: false });

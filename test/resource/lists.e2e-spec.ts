@@ -71,8 +71,8 @@ async function start(
 afterEach(() => service.stop());
 
 /** Reads the beginning of a list, then disconnects. */
-async function leaveHalfWay(path = '/cookies'): Promise<number> {
-  const reader = await StallingClient.get(service, { path });
+async function leaveHalfWay(): Promise<number> {
+  const reader = await StallingClient.get(service, { path: '/cookies' });
   await reader.read(50_000);
   reader.leave();
   return reader.status;

@@ -224,13 +224,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   });
 
   const listedText = async (): Promise<string> => {
-    const snapshot = await samples.openSnapshot();
-    try {
-      const page = await snapshot.first(100, { order: 'ascending' });
-      return wholeArray(page?.chunks ?? []).toString();
-    } finally {
-      snapshot.close();
-    }
+    using snapshot = await samples.openSnapshot();
+    const page = await snapshot.first(100, { order: 'ascending' });
+    return wholeArray(page?.chunks ?? []).toString();
   };
 
   const listed = async (): Promise<any[]> => JSON.parse(await listedText());
@@ -353,46 +349,38 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const { record, version } = await samples.create(sample());
     const usage = await samples.usage();
     await dataSource.query('ALTER TABLE samples ADD COLUMN more varchar');
-    const later = await openDataSource({}, [LargerSample], folder);
-    try {
-      const counter = new UsageCounter('samples', 3);
-      const larger = new ResourceRepository(SAMPLE, later.getRepository(LargerSample), counter);
-      const found = await larger.get(record.id);
-      expect(found.record).toEqual({ ...record, more: null });
-      expect(found.version.revision).toBe(version.revision);
-      expect(etagOf(found.version)).not.toBe(etagOf(version));
-      expect(etagOf(await larger.usage())).not.toBe(etagOf(usage));
-      const changed = await larger.update(record.id, { more: 'x' });
-      expect(changed.version).toEqual((await larger.get(record.id)).version);
-    } finally {
-      await later.destroy();
-    }
+    await using later = await openDataSource({}, [LargerSample], folder);
+    const counter = new UsageCounter('samples', 3);
+    const larger = new ResourceRepository(SAMPLE, later.getRepository(LargerSample), counter);
+    const found = await larger.get(record.id);
+    expect(found.record).toEqual({ ...record, more: null });
+    expect(found.version.revision).toBe(version.revision);
+    expect(etagOf(found.version)).not.toBe(etagOf(version));
+    expect(etagOf(await larger.usage())).not.toBe(etagOf(usage));
+    const changed = await larger.update(record.id, { more: 'x' });
+    expect(changed.version).toEqual((await larger.get(record.id)).version);
     expect((await samples.get(record.id)).version.epoch).toBe(version.epoch);
   });
 
   it('lists records without a value that the entity requires, because another version made it optional', async () => {
     for (const amount of [null, 1, null]) await samples.create(sample({ note: null, amount }));
-    const stricter = await openDataSource({}, [StricterSample], folder);
-    try {
-      const repository = stricter.getRepository(StricterSample);
-      const stored = new ResourceRepository(SAMPLE, repository, new UsageCounter('samples', 3));
-      using snapshot = await stored.openSnapshot();
-      const page = await snapshot.first(100, { order: 'ascending' });
-      expect(JSON.parse(wholeArray(page!.chunks).toString())).toEqual([
-        { id: 1, note: null, amount: null },
-        { id: 2, note: null, amount: 1 },
-        { id: 3, note: null, amount: null },
-      ]);
-      const ids: unknown[] = [];
-      let last: SortPosition | undefined;
-      for (let read = 0; read < 3; read++) {
-        ({ last } = (await snapshot.first(1, { order: 'ascending', sortBy: 'amount', after: last }))!);
-        ids.push(last.id);
-      }
-      expect(ids).toEqual([2, 1, 3]);
-    } finally {
-      await stricter.destroy();
+    await using stricter = await openDataSource({}, [StricterSample], folder);
+    const repository = stricter.getRepository(StricterSample);
+    const stored = new ResourceRepository(SAMPLE, repository, new UsageCounter('samples', 3));
+    using snapshot = await stored.openSnapshot();
+    const page = await snapshot.first(100, { order: 'ascending' });
+    expect(JSON.parse(wholeArray(page!.chunks).toString())).toEqual([
+      { id: 1, note: null, amount: null },
+      { id: 2, note: null, amount: 1 },
+      { id: 3, note: null, amount: null },
+    ]);
+    const ids: unknown[] = [];
+    let last: SortPosition | undefined;
+    for (let read = 0; read < 3; read++) {
+      ({ last } = (await snapshot.first(1, { order: 'ascending', sortBy: 'amount', after: last }))!);
+      ids.push(last.id);
     }
+    expect(ids).toEqual([2, 1, 3]);
   });
 
   it('lists a record with an instant that has no JSON, as another program may store it, and the records after it', async () => {

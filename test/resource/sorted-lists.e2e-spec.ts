@@ -322,7 +322,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
 
     /** Every statement of a whole list and of a page, with its query plan on SQLite. */
     async function plansOf(selection: Selection): Promise<[sql: string, plan: string][]> {
-      const snapshot = await store.openSnapshot();
+      using snapshot = await store.openSnapshot();
       const inner = (snapshot as unknown as { snapshot: { query(sql: string, parameters: unknown[]): Promise<any[]> } })
         .snapshot;
       const query = inner.query.bind(inner);
@@ -332,14 +332,10 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         plans.push([sql, rows.map(({ detail }) => detail).join('\n')]);
         return query(sql, parameters);
       };
-      try {
-        let read = 0;
-        for await (const page of snapshot.pages(selection)) read += page.count;
-        expect(read).toBeGreaterThan(0);
-        return plans;
-      } finally {
-        snapshot.close();
-      }
+      let read = 0;
+      for await (const page of snapshot.pages(selection)) read += page.count;
+      expect(read).toBeGreaterThan(0);
+      return plans;
     }
 
     const RANGES = { points: { from: 1, to: 9 }, startsAt: { to: new Date() }, price: { from: '1', to: '900' } };

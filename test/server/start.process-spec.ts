@@ -218,42 +218,34 @@ it.each([
 ])(
   'a start that waits for a locked database ends on SIGTERM beside an agent that listens, with WORKERS=%s',
   async (workers, code) => {
-    const other = openDatabase(makeDatabase());
+    using other = openDatabase(makeDatabase());
     other.exec('BEGIN EXCLUSIVE');
-    try {
-      const agent = preloaded(`process.on('SIGTERM', () => {});`);
-      await using service = ServiceProcess.spawn(folder, {
-        ...agent,
-        WORKERS: workers,
-        DATABASE_BUSY_TIMEOUT: '60000',
-      });
-      const pid = () => (workers === '1' ? service.child.pid! : workersOf(service)[0]!);
-      await until(() => pid() !== undefined, 'the process');
-      const mapped = () => readFileSync(`/proc/${pid()}/maps`, 'utf8');
-      await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the process has loaded SQLite');
-      service.child.kill('SIGTERM');
-      expect(await service.exit()).toBe(code);
-    } finally {
-      other.close();
-    }
+    const agent = preloaded(`process.on('SIGTERM', () => {});`);
+    await using service = ServiceProcess.spawn(folder, {
+      ...agent,
+      WORKERS: workers,
+      DATABASE_BUSY_TIMEOUT: '60000',
+    });
+    const pid = () => (workers === '1' ? service.child.pid! : workersOf(service)[0]!);
+    await until(() => pid() !== undefined, 'the process');
+    const mapped = () => readFileSync(`/proc/${pid()}/maps`, 'utf8');
+    await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the process has loaded SQLite');
+    service.child.kill('SIGTERM');
+    expect(await service.exit()).toBe(code);
   },
 );
 
 onVolume('a start that waits for a locked database ends on SIGTERM also as process 1 of a container', async () => {
-  const other = openDatabase(makeDatabase());
+  using other = openDatabase(makeDatabase());
   other.exec('BEGIN EXCLUSIVE');
-  try {
-    const through = ['unshare', '--pid', '--fork', '--kill-child'];
-    await using service = ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '60000' }, { through });
-    await until(() => workersOf(service).length === 1, 'the service');
-    const [processOne] = workersOf(service);
-    const mapped = () => readFileSync(`/proc/${processOne}/maps`, 'utf8');
-    await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the service has loaded SQLite');
-    process.kill(processOne!, 'SIGTERM');
-    expect(await service.exit()).toBe(143);
-  } finally {
-    other.close();
-  }
+  const through = ['unshare', '--pid', '--fork', '--kill-child'];
+  await using service = ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '60000' }, { through });
+  await until(() => workersOf(service).length === 1, 'the service');
+  const [processOne] = workersOf(service);
+  const mapped = () => readFileSync(`/proc/${processOne}/maps`, 'utf8');
+  await until(() => /better-sqlite3.*\.node$/m.test(mapped()), 'the service has loaded SQLite');
+  process.kill(processOne!, 'SIGTERM');
+  expect(await service.exit()).toBe(143);
 });
 
 it.each([

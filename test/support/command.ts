@@ -146,12 +146,8 @@ async function madeFolder(text: string, commands: readonly string[][]): Promise<
 
 /** Opens the database in `folder` for an inspection or a change. */
 export function inDatabase<T>(folder: string, work: (database: Database) => T, file = 'cookies.sqlite'): T {
-  const database = openDatabase(join(folder, file), { timeout: 5000 });
-  try {
-    return work(database);
-  } finally {
-    database.close();
-  }
+  using database = openDatabase(join(folder, file), { timeout: 5000 });
+  return work(database);
 }
 
 /** The number of cookies, and the number in the counter. */

@@ -12,9 +12,11 @@ export async function openDataSource(
   environment: Environment = {},
   entities?: Parameters<typeof createDataSource>[1],
   folder = temporaryFolder(),
-): Promise<DataSource> {
+): Promise<DataSource & AsyncDisposable> {
   Logger.overrideLogger(false);
-  return (await createDataSource(loadConfig(environmentIn(folder, environment)), entities)).initialize();
+  const dataSource = await createDataSource(loadConfig(environmentIn(folder, environment)), entities);
+  await dataSource.initialize();
+  return Object.assign(dataSource, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
 /** The warnings that are logged during the work. */

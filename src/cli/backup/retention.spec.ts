@@ -9,8 +9,8 @@ const every = (interval: number, count: number, last: string): BackupFile[] =>
   Array.from({ length: count }, (_, index) => at(new Date(Date.parse(last) - index * interval).toISOString()));
 
 /** The names of the backups that stay. */
-function kept(backups: readonly BackupFile[], keep: string, now = '2026-11-24T12:30:00Z'): string[] {
-  const superseded = supersededBackups(backups, parseKeep(keep), Date.parse(now));
+function kept(backups: readonly BackupFile[], keep: string): string[] {
+  const superseded = supersededBackups(backups, parseKeep(keep), Date.parse('2026-11-24T12:30:00Z'));
   return backups.filter((backup) => !superseded.includes(backup)).map(({ name }) => name.slice(8, 21));
 }
 

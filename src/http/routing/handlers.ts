@@ -26,9 +26,8 @@ const scanner = new MetadataScanner();
 
 /** The methods of all controllers that serve a route. */
 export function handlersOf(discovery: DiscoveryService) {
-  const controllers = new Set(discovery.getControllers().map(({ metatype }) => metatype as Type | null));
+  const controllers = new Set(discovery.getControllers().map(({ metatype }) => metatype as Type));
   return [...controllers].flatMap((controller) => {
-    if (controller === null) return [];
     const prototype = controller.prototype as Record<string, () => unknown>;
     return scanner
       .getAllMethodNames(prototype)

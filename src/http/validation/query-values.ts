@@ -20,7 +20,5 @@ export const QueryInteger = (): PropertyDecorator => Parsed(parseNatural);
 
 /** Reads a repeatable query parameter as an array. A value for which `parse` returns `undefined` stays a string. */
 export function QueryArray(parse: (text: string) => unknown = () => undefined): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) =>
-    value === undefined ? undefined : [value].flat().map((each) => parsed(each, parse)),
-  );
+  return Transform(({ value }: { value: unknown }) => [value].flat().map((each) => parsed(each, parse)));
 }

@@ -71,7 +71,7 @@ export class TcpProxy {
     this.failing = how;
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const { client, server } of this.pairs) [client, server].forEach((socket) => socket.destroy());
     this.server.close();
     await once(this.server, 'close');

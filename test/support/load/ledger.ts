@@ -226,18 +226,14 @@ function byWish(all: readonly Row[]): Pick<Stored, 'rows' | 'twice'> {
 
 /** The committed contents of the database in `folder`, read without the service. */
 export function storedIn(folder: string): Stored {
-  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
-  try {
-    const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as Row[];
-    return {
-      ...byWish(rows),
-      used: database.prepare(`SELECT used FROM storage WHERE resource = 'cookies'`).pluck().get() as number,
-      count: rows.length,
-      integrity: database.pragma('integrity_check', { simple: true }) as string,
-    };
-  } finally {
-    database.close();
-  }
+  using database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
+  const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as Row[];
+  return {
+    ...byWish(rows),
+    used: database.prepare(`SELECT used FROM storage WHERE resource = 'cookies'`).pluck().get() as number,
+    count: rows.length,
+    integrity: database.pragma('integrity_check', { simple: true }) as string,
+  };
 }
 
 /** The committed contents of a test's database, on the engine in use. */

@@ -8,14 +8,10 @@ import type { Body, DerivedContract, RangeParameters, ResourceContract } from '.
 /** Derives the missing parts of a contract from the document and the entities of a service. */
 export async function derivedContract(contract: ResourceContract): Promise<DerivedContract> {
   const { modules = [], migrations = [] } = contract;
-  const service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations);
-  try {
-    const document = await OpenApiDocument.of(service);
-    const { entityMetadatas } = service.app.get(DataSource, { strict: false });
-    return new ContractSource(contract, document, entityMetadatas).contract();
-  } finally {
-    await service.stop();
-  }
+  await using service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations);
+  const document = await OpenApiDocument.of(service);
+  const { entityMetadatas } = service.app.get(DataSource, { strict: false });
+  return new ContractSource(contract, document, entityMetadatas).contract();
 }
 
 /** Invalid ids, such as UUIDs that are not in lower case. */
@@ -53,7 +49,7 @@ export class ContractSource {
       .flatMap(([name, schema]) => wrongValues(name, schema, this.resolve));
     return {
       ...given,
-      ...{ create, replace, patch: given.patch ?? this.patch(replace) },
+      ...{ create, replace, patch: this.patch(replace) },
       wrong: [...wrong, ...this.wrongReferences(), ...wrongByHand(invalid)],
       filters: this.filters(create, replace),
       ranges: this.ranges(create),
@@ -153,10 +149,8 @@ export class ContractSource {
 
   /** Parameters that select records by one or several values, without those for properties that the service sets. */
   private filters(create: Body, replace: Body): Record<string, readonly [unknown, unknown]> {
-    const filters = this.arrays
-      .filter((name) => name in create && create[name] !== null)
-      .map((name) => [name, [create[name], replace[name]]] as const);
-    return { ...Object.fromEntries(filters), ...this.given.filters };
+    const filters = this.arrays.filter((name) => name in create && create[name] !== null);
+    return Object.fromEntries(filters.map((name) => [name, [create[name], replace[name]]]));
   }
 
   private get arrays(): string[] {

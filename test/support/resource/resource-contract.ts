@@ -15,12 +15,8 @@ export interface ResourceContract {
   readonly replace?: Body;
   /** Properties that a rule compares with others, so not every valid value can be stored alone. */
   readonly ruled?: readonly string[];
-  /** A PATCH body that changes a record of `create`, if a rule requires certain values. */
-  readonly patch?: Body;
   /** Further invalid values by property, for which POST and PATCH return 400. */
   readonly invalid?: Readonly<Record<string, readonly unknown[]>>;
-  /** Two valid values for each filter that is not a property of a body. */
-  readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
   /** Query parameters of the list that your own tests cover, such as a search or a filter by a prefix. */
   readonly otherParameters?: readonly string[];
   /** Properties of the record with this number, if a rule requires different values in each record. */
