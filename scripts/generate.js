@@ -9,7 +9,7 @@ import { parseArguments, USAGE } from './generate/arguments.js';
 import { ArgumentError } from './generate/fields.js';
 import { withUsedImports } from './generate/imports.js';
 import { constant, words } from './generate/names.js';
-import { describeResource } from './generate/resource.js';
+import { resourceOf } from './generate/resource.js';
 import {
   knownResources,
   MODULES,
@@ -73,7 +73,7 @@ const formatted = (files, tidy = (source) => source) =>
 
 async function generate(args) {
   const known = knownResources();
-  const resource = describeResource(parseArguments(args, known));
+  const resource = resourceOf(parseArguments(args, known));
   const { plural } = resource;
   const ofTests = tableOfTests(plural);
   if (ofTests !== undefined) {

@@ -5,7 +5,7 @@ import { constant, pascal } from './names.js';
  * @param parsed `singular` and `plural` in lower case, words joined by hyphens; `fields`; `unique`: lists of properties
  * that are unique together; `hasTimestamps`; `ids`: "integer" or "uuid"
  */
-export function describeResource(parsed) {
+export function resourceOf(parsed) {
   const { singular, plural, fields, hasTimestamps } = parsed;
   const enums = fields.filter(({ values }) => values !== undefined);
   const json = fields.filter(({ texts }) => texts !== undefined);

@@ -114,15 +114,15 @@ export async function writeOnce<T>(dataSource: DataSource, key: IdempotencyKey, 
   }
 }
 
-interface Stored {
+interface StoredResult {
   readonly fingerprint: string;
   /** The result in the format of `v8.serialize`, as Base64. */
   readonly result: string;
 }
 
-async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promise<Stored | undefined> {
+async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promise<StoredResult | undefined> {
   const { committed, dialect } = engineOf(dataSource);
-  const [row] = await committed.query<Stored[]>(
+  const [row] = await committed.query<StoredResult[]>(
     `SELECT fingerprint, result FROM idempotency_keys WHERE id = ? AND expires > ${dialect.now}`,
     [id],
   );
@@ -130,7 +130,7 @@ async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promi
 }
 
 /** @throws {ApiError} 422 */
-function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
+function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: StoredResult): T {
   if (fingerprint !== key.fingerprint) throw keyReused();
   key.reply.header('idempotency-replayed', 'true');
   return deserialize(Buffer.from(result, 'base64')) as T;

@@ -83,7 +83,7 @@ export async function dropResourceTable(queryRunner: QueryRunner, name: string):
   await queryRunner.sql`DELETE FROM storage WHERE resource = ${name}`;
 }
 
-/** Renames the table of a resource and its `storage` row; for a migration. The next start makes the triggers again. */
+/** Renames the table of a resource and its `storage` row. The end of the migrations makes the triggers again. */
 export async function renameResourceTable(queryRunner: QueryRunner, name: string, newName: string): Promise<void> {
   // On PostgreSQL the triggers would keep their functions, which name the table as it was.
   await dropTriggers(queryRunner, queryRunner.dataSource, name);

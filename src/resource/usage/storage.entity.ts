@@ -23,7 +23,7 @@ export class StorageRow {
   @Column('integer')
   used!: number;
 
-  /** Maximum number of records; the service sets it at its start. `null` before the first start. */
+  /** Maximum number of records, set at the start and when it changes; `null` before the first start. */
   @Column('integer', { nullable: true })
   capacity!: number | null;
 

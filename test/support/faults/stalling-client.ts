@@ -7,11 +7,6 @@ import { until } from '../until.js';
 /** Milliseconds after which a wait for the client fails the test. */
 const LONGEST_WAIT = 20_000;
 
-export interface StallingClientOptions extends TokenOptions {
-  readonly path?: string;
-  readonly requestId?: string;
-}
-
 /** A client with its own connection. It decides when to read, and may disconnect early. */
 export class StallingClient {
   private readonly received: Buffer[] = [];
@@ -32,9 +27,9 @@ export class StallingClient {
   /** Sends GET and does not read yet. */
   static async get(
     service: { readonly url: string },
-    { path = '/cookies', requestId = 'stalling', ...options }: StallingClientOptions = {},
+    { path = '/cookies', ...options }: TokenOptions & { readonly path?: string } = {},
   ): Promise<StallingClient> {
-    const fields = `Host: cookies\r\nX-Request-Id: ${requestId}\r\nAuthorization: Bearer ${await token(options)}`;
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token(options)}`;
     return StallingClient.send(service, `GET ${path} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
   }
 
