@@ -53,7 +53,7 @@ const tokenOfSocket = (context: ExecutionContext): string | undefined =>
 
 /** @throws {ApiError} 403 without one of the scopes, or for a handler that declares none */
 function admit(principal: Principal, access: readonly string[], reply?: FastifyReply): true {
-  if (reply !== undefined) reply.request.user = principal;
+  if (reply !== undefined) reply.request.user = reply.request.principal = principal;
   if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
   if (reply !== undefined) makePrivate(reply);
   return true;

@@ -16,12 +16,20 @@ export const tokensOfSockets = new WeakMap<object, string>();
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the guard; absent on public routes. */
+    /** Set by the guard; absent on public routes. A guard of Passport replaces it by what its strategy returns. */
     user?: Principal;
+    /** Set by the guard; absent on public routes. No other guard replaces it. */
+    principal?: Principal;
   }
 }
 
+/** The principal of a request. On a public route it is the user that another guard has set, which may be of any kind. */
+export function principalOf({ principal, user }: Pick<FastifyRequest, 'principal' | 'user'>): Partial<Principal> {
+  return principal ?? user ?? {};
+}
+
 /** Key of the token's subject; the issuer is part of it. */
-export function subjectOf({ user }: Pick<FastifyRequest, 'user'>): string {
-  return JSON.stringify([user?.issuer, user?.subject]);
+export function subjectOf(request: Pick<FastifyRequest, 'principal' | 'user'>): string {
+  const { issuer, subject } = principalOf(request);
+  return JSON.stringify([issuer, subject]);
 }

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, HttpCode, Module, Post, Put } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Module, Post, Put, UseGuards } from '@nestjs/common';
 import { PartialType } from '@nestjs/swagger';
 import {
   Check,
@@ -21,6 +21,7 @@ import { InjectResource, ResourceModule } from '../../src/resource/resource.modu
 import { ResourceName } from '../../src/resource/resource.js';
 import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { AccountGuard } from '../support/account-guard.js';
 
 const DEED = new ResourceName('deed');
 const RIDER = new ResourceName('rider');
@@ -99,7 +100,9 @@ class DeedDto extends RecordOf(CreateDeedDto) {}
 const DEFAULTS = { area: 0.1, isPublic: false };
 
 /** Passes no preconditions on; the audit trail still names the subject. */
+/** The trail names the subjects of tokens, whatever a guard of the application sets. */
 @Controller('deeds')
+@UseGuards(AccountGuard)
 class DeedsController {
   constructor(@InjectResource(Deed) private readonly deeds: ResourceRepository<Deed>) {}
 

@@ -10,8 +10,9 @@ import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { type Connections, connectionsOf } from '../../src/http/connections/connections.js';
 import { until } from '../support/until.js';
 import { captureLog, problemsIn } from '../support/captured-log.js';
-import { Client, COOKIE, sharedService, temporaryFolder, token } from '../support/service.js';
+import { Client, COOKIE, sharedService, startService, temporaryFolder, token } from '../support/service.js';
 import { type LogLine, ServiceProcess } from '../support/service-process.js';
+import { AccountGuard } from '../support/account-guard.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { exchange } from '../support/raw-http.js';
 import { untilMetric } from '../support/metrics.js';
@@ -198,6 +199,12 @@ class FailingController {
     return new Promise(() => undefined);
   }
 
+  @Get('account')
+  @UseGuards(AccountGuard)
+  account(): object {
+    return {};
+  }
+
   @Get('guarded')
   @UseGuards(WaitingGuard)
   read(): object {
@@ -240,6 +247,15 @@ describe('the log of a handler that throws', () => {
     await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
     expect(problemsIn(log)).toMatchObject([{ level: 'error', message: 'GET /half failed (request half)' }]);
   });
+});
+
+it('a request whose user a guard replaces is recorded with the subject of its token', async () => {
+  await using guarded = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+  const records: object[] = [];
+  connectionsOf(guarded.app.getHttpServer()).requests.onEnd((record) => records.push(record));
+  expect((await Client.of(guarded, { subject: 'erin' }).get('/account')).status).toBe(200);
+  await until(() => records.length > 0, 'a record of the request');
+  expect(records).toEqual([expect.objectContaining({ route: '/account', subject: 'erin' })]);
 });
 
 describe('a request whose client has left', () => {

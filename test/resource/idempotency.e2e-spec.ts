@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
-import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Module, Post, UseGuards } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
@@ -16,6 +16,7 @@ import { deleteExpiredKeys } from '../../src/resource/idempotency/idempotency.js
 import { claims, HS256, jws } from '../auth/jws.js';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
 import { OutingsModule } from '../outings/outings.module.js';
+import { AccountGuard } from '../support/account-guard.js';
 import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { HttpClient, jsonFields } from '../support/http-client.js';
@@ -60,6 +61,20 @@ class BatchesController {
   @AcceptsBody({ type: 'text/plain', limit: 100 })
   async stream(@Body() wish: Readable, @Exchange() exchange: ResourceExchange) {
     return this.bytes(await buffer(wish), exchange);
+  }
+
+  @Post('account')
+  @Scopes('cookies:write')
+  @UseGuards(AccountGuard)
+  async account(@Body() body: CreateCookieDto, @Exchange() exchange: ResourceExchange) {
+    return exchange.changed(await this.cookies.records.create(body, exchange.preconditions));
+  }
+
+  @Post('account/public')
+  @Public()
+  @UseGuards(AccountGuard)
+  async publicAccount(@Body() body: CreateCookieDto, @Exchange() exchange: ResourceExchange) {
+    return this.account(body, exchange);
   }
 
   @Post('open')
@@ -156,6 +171,17 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     answers.push(await namesake.post(COOKIE, headers));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     expect(new Set(answers.map(({ body }) => body.id as number)).size).toBe(3);
+  });
+
+  it('is separate for each subject behind a guard that replaces the user of the request', async () => {
+    const headers = keyed();
+    const clients = ['ann', 'bob'].map((subject) => Client.of(service, { subject }));
+    const answers: Answer[] = [];
+    for (const each of clients) answers.push(await each.request('POST', '/batches/account', { body: COOKIE, headers }));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(new Set(answers.map(({ body }) => body.id as number)).size).toBe(2);
+    const open = await client.request('POST', '/batches/account/public', { body: COOKIE, headers });
+    expectError(open, 400, 'INVALID_REQUEST');
   });
 
   it.each(['', '""', 'a b', 'a,b', '"a', '"a", "b"', '"a\\b"', 'x'.repeat(256)])(

@@ -190,7 +190,7 @@ function recordOf(response: TrackedResponse): RequestRecord {
     route: request === undefined ? 'unknown' : routeOf(request),
     status: hasStatus ? response.statusCode : undefined,
     milliseconds: startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000,
-    subject: request?.user?.subject,
+    subject: (request?.principal ?? request?.user)?.subject,
     address: clientAddress(request?.ip ?? '', response.httpConnection.address),
   };
 }

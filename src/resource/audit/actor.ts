@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyRequest } from 'fastify';
+import { principalOf } from '../../auth/principal.js';
 import type { Sql } from '../../database/engine.js';
 import { clientAddress } from '../../http/messages/request.js';
 import type { ResourceTable } from '../store/resource-table.js';
@@ -29,9 +30,10 @@ export function actAs<T>(actor: Actor, work: () => T): T {
 /** Names a request as the actor of `work`. Its guard sets the subject later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
-    const { id: requestId, ip, socket, user } = request;
+    const { id: requestId, ip, socket } = request;
+    const { issuer, subject } = principalOf(request);
     const address = clientAddress(ip, socket.remoteAddress);
-    return { issuer: storable(user?.issuer), subject: storable(user?.subject), address, requestId };
+    return { issuer: storable(issuer), subject: storable(subject), address, requestId };
   };
   actors.run(actor, work);
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
-import { subjectOf } from '../../auth/principal.js';
+import { principalOf, subjectOf } from '../../auth/principal.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { IDEMPOTENCY_KEY } from '../../http/body/raw-body.js';
@@ -52,7 +52,8 @@ export class IdempotencyKey {
  */
 export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
   if (request.method !== 'POST' || !(IDEMPOTENCY_KEY in request.headers)) return undefined;
-  if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
+  if (principalOf(request).subject === undefined)
+    throw invalidKey('needs a token here, because a key is valid for one subject');
   const text = String(request.headers[IDEMPOTENCY_KEY]);
   const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
