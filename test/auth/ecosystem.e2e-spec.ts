@@ -1,4 +1,18 @@
-import { Body, Controller, Get, Module, Param, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Header,
+  Injectable,
+  Module,
+  Param,
+  Post,
+  Query,
+  Req,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
@@ -6,6 +20,7 @@ import { IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { AppModule } from '../../src/app.module.js';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { tokenOf } from '../../src/auth/token-verifier.js';
 import { loadConfig } from '../../src/config/config.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { SETTINGS } from '../../src/features.js';
@@ -14,7 +29,16 @@ import { AuditModule } from '../../src/resource/audit/audit.controller.js';
 import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, COOKIE, environmentIn, sharedService, startService, temporaryFolder } from '../support/service.js';
-import { claims, expectInvalidToken, HS256, jws } from './jws.js';
+import { claims, expectInvalidToken, hmac, HS256, jws } from './jws.js';
+
+/** Reads the token of a public route, if there is one. */
+@Injectable()
+class OptionalUserGuard extends AuthGuard('jwt') {
+  override handleRequest<T>(error: Error | undefined, user: T, _info: unknown, context: ExecutionContext): T {
+    if (error && tokenOf(context.switchToHttp().getRequest<FastifyRequest>())) throw error;
+    return user;
+  }
+}
 
 class NoteDto {
   @IsString()
@@ -48,6 +72,21 @@ class NotesController {
   @UseGuards(AuthGuard('jwt'))
   mine(@Req() { user }: FastifyRequest): { subject: string } {
     return { subject: user!.subject };
+  }
+
+  @Get('greeting')
+  @Public()
+  @UseGuards(OptionalUserGuard)
+  @Header('Cache-Control', 'private, no-cache')
+  greeting(@Req() { user }: FastifyRequest): { subject: string | null } {
+    return { subject: user?.subject ?? null };
+  }
+
+  @Post('greeting')
+  @Public()
+  @UseGuards(OptionalUserGuard)
+  greet(@Req() request: FastifyRequest): { subject: string | null } {
+    return this.greeting(request);
   }
 
   @Post('sign-in')
@@ -189,6 +228,18 @@ describe('a module of a team', () => {
     expectInvalidToken(await expired.get('/notes/open'));
     expectInvalidToken(await expired.get('/notes/mine'));
     expect((await expired.request('POST', '/notes/sign-in', { body: { text: 'bob' } })).status).toBe(201);
+  });
+
+  it('a public route with an optional user names the subject of a valid token, and rejects an invalid one', async () => {
+    const forged = Client.bearing(service, jws(HS256, claims(), hmac('sha256', 'another secret of 32 bytes or more')));
+    const expired = Client.bearing(service, jws(HS256, claims({ exp: 1 })));
+    for (const method of ['GET', 'POST']) {
+      const greeting = async (by: Client) => (await by.request(method, '/notes/greeting')).body;
+      expect(await greeting(clients.stranger)).toEqual({ subject: null });
+      expect(await greeting(clients.member)).toEqual({ subject: 'alice' });
+      for (const by of [forged, expired]) expectInvalidToken(await by.request(method, '/notes/greeting'));
+    }
+    expect((await clients.member.get('/notes/greeting')).headers.get('cache-control')).toBe('private, no-cache');
   });
 
   it('JwtService signs tokens for a login of the team', async () => {

@@ -275,7 +275,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
   it('docs/extending.md shows this code', () => {
     const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
     const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '').trim();
-    const excerpts = [...read('docs/extending.md').matchAll(/```ts\n\/\/ in (test\/outings\/\S+)\n([\s\S]*?)```/g)];
+    const excerpts = [...read('docs/extending.md').matchAll(/```ts\n\/\/ in (test\/\S+)\n([\s\S]*?)```/g)];
     for (const [, path, text] of excerpts) expect(withoutIndent(read(path!))).toContain(withoutIndent(text!));
     expect(excerpts.length).toBeGreaterThanOrEqual(6);
   });
