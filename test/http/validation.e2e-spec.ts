@@ -339,6 +339,12 @@ class Plain {
   name!: string;
 }
 
+class BareNested {
+  @ValidateNested()
+  @TypeOf(() => Plain)
+  taste!: Plain;
+}
+
 class HalfNested {
   @ValidateNested()
   taste!: object;
@@ -379,6 +385,7 @@ describe('a start with a handler that could not be validated', () => {
     ['a parameter as a number', taking(Number, { argument: Param('a') }), /@Param\('a'\) is a text, not a Number; use/],
     ['a flag', taking(Boolean, { argument: Query('a') }), /@Query\('a'\) is a text, not a Boolean; use a pipe/],
     ['a class without decorators', taking(Plain), /Plain has no validation decorators/],
+    ['@ValidateNested() of a class without validators', taking(BareNested), /Plain has no validation decorators/],
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
     ['one within another', taking(Outer), /NotNested\.taste is a TasteDto that nothing validates/],

@@ -111,11 +111,11 @@ function nestedDto(dto: Type, name: string, validators: Validator[], errors: str
     if (isDto(other)) errors.push(`${where} is a ${other.name} that nothing validates: add @ValidateNested()`);
     return undefined;
   }
-  if (!isDto(type)) {
+  if (typeof type !== 'function' || type === Object) {
     errors.push(`${where} has @ValidateNested() and needs @Type(() => ...) with a DTO class, too`);
     return undefined;
   }
-  return { dto: type, isArray: validateNested.each || declaredType === Array };
+  return { dto: type as Type, isArray: validateNested.each || declaredType === Array };
 }
 
 /** The class in `@Type(() => ...)`, found by a transformation, because class-transformer has no public API for it. */
