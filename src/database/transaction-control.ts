@@ -11,6 +11,7 @@ import {
 } from 'typeorm';
 import { protectVersions, useNumberKeys } from './columns.js';
 import { changeSchema, type MigrationOptions } from './schema/migrations.js';
+import { rejectOwnTables } from './schema/own-tables.js';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
 const LEAD = /^(?:[\s;]+|--[^\n]*|\/\*[\s\S]*?\*\/)*/;
@@ -43,6 +44,7 @@ export abstract class GuardedDataSource extends DataSource {
 
   protected override async buildMetadatas(): Promise<void> {
     await super.buildMetadatas();
+    rejectOwnTables(this.entityMetadatas);
     useNumberKeys(this.entityMetadatas);
     protectVersions(this.entityMetadatas);
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { QueryConfig } from 'pg';
-import type { DataSource } from 'typeorm';
+import { type DataSource, EntitySchema } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate, pendingMigrations, unreadableEntities } from '../../src/database/schema/migrations.js';
 import { openDataSource } from '../support/data-source.js';
@@ -139,6 +139,21 @@ describe('migrations', () => {
       } finally {
         finish();
         await other.destroy();
+      }
+    });
+
+    it('need not change a table of the service for an entity with its name, because that entity is rejected', async () => {
+      await migrate(dataSource);
+      const rows: { name: string }[] = await dataSource.query(SCHEMA.names);
+      const own = rows.map(({ name }) => name).filter((name) => name !== 'cookies' && !name.startsWith('sqlite_'));
+      expect(own).toEqual(expect.arrayContaining(['audit', 'leases', 'migrations', 'storage']));
+      for (const tableName of own) {
+        const columns = { id: { type: Number, primary: true } } as const;
+        const entity = new EntitySchema({ name: 'Lease', tableName, columns });
+        await expect(openDataSource({}, [entity as never], folder)).rejects.toMatchObject({
+          name: 'DatabaseStartError',
+          message: expect.stringContaining(`"${tableName}"`),
+        });
       }
     });
 
