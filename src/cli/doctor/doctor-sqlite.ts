@@ -104,7 +104,7 @@ async function ageOfBackup(folder: string): Promise<string> {
 
 function remedyFor(path: string, errors: readonly string[]): string {
   const all = errors.join();
-  if (statSync(path).isDirectory()) return 'it is a folder; name a file in DATABASE_URL';
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return 'it is a folder; name a file in DATABASE_URL';
   if (/newer version/.test(all)) return 'use that version';
   if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/disk I\/O error|is full/.test(all)) return 'check that its volume has space and works';
