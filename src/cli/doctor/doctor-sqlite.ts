@@ -2,6 +2,7 @@ import { existsSync, lstatSync, statfsSync, statSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
+import { DatabaseStartError } from '../../database/errors.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem, lostFileProblem, ownersOf, volumeProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
@@ -77,6 +78,7 @@ function realWrite(path: string): string {
     tryWriting(database);
     return `${path} can be written`;
   } catch (error) {
+    if (error instanceof DatabaseStartError) throw error;
     const [reason] = (error as Error).message.split('\n');
     throw new Error(`${path} cannot be written (${reason}): ${remedyFor(path, [reason!])}`, { cause: error });
   }
