@@ -30,6 +30,7 @@ export const ENUM_NAME = 'x-enum-name';
 export function completeDocument(document: OpenAPIObject): void {
   const schemas: Schemas = document.components?.schemas ?? {};
   const operations = Object.values(document.paths).flatMap((item) => Object.entries(item as Record<string, Operation>));
+  // Before `unwrapped`, which keeps the wrapper of an enum with a default.
   removeDefaults(operations, schemas);
   replaceIn(document as unknown as Node, (node) => unwrapped(node) ?? enumReference(node, schemas));
   closeSchemas(operations, schemas);
@@ -83,11 +84,9 @@ function enumReference(node: Node, schemas: Schemas): Node | undefined {
  * `ApiClosed`. Other schemas stay open: for properties of a later version, or those without `@ApiProperty()`.
  */
 function closeSchemas(operations: readonly [string, Operation][], schemas: Schemas): void {
-  const bodies = operations.flatMap(([, { requestBody }]) =>
-    Object.values(requestBody?.content ?? {}).map(({ schema }) => schema?.$ref),
-  );
+  const bodies = bodySchemas(operations);
   for (const [name, schema] of Object.entries(schemas)) {
-    const isClosed = CLOSED in schema || bodies.includes(`#/components/schemas/${name}`);
+    const isClosed = CLOSED in schema || bodies.includes(name);
     if (isClosed && 'type' in schema && schema.type === 'object' && declaresOnly(name, schema.properties ?? {})) {
       schema.additionalProperties ??= false;
     }
@@ -100,14 +99,16 @@ function closeSchemas(operations: readonly [string, Operation][], schemas: Schem
  * in defaults would reset the stored values.
  */
 function removeDefaults(operations: readonly [string, Operation][], schemas: Schemas): void {
-  for (const [method, { requestBody }] of operations) {
-    if (method !== 'patch') continue;
-    for (const { schema } of Object.values(requestBody?.content ?? {})) {
-      const body = schemas[schema?.$ref?.split('/').at(-1) ?? ''];
-      const properties = body !== undefined && 'properties' in body ? body.properties : {};
-      for (const property of Object.values(properties ?? {})) delete (property as Node)['default'];
-    }
+  for (const name of bodySchemas(operations.filter(([method]) => method === 'patch'))) {
+    const { properties = {} } = (schemas[name] ?? {}) as { properties?: Record<string, Node> };
+    for (const property of Object.values(properties)) delete property['default'];
   }
+}
+
+/** The names of the schemas of request bodies. */
+function bodySchemas(operations: readonly [string, Operation][]): string[] {
+  const contents = operations.flatMap(([, { requestBody }]) => Object.values(requestBody?.content ?? {}));
+  return contents.flatMap(({ schema }) => schema?.$ref?.split('/').at(-1) ?? []);
 }
 
 /** Writes the limit of `@AcceptsBody()` into the descriptions of the body and of the 413. */

@@ -44,7 +44,10 @@ if compose ps -q service | grep -qxF "$sick"; then echo 'roll.sh kept a replica 
 # The engine completes an interrupted stop, and the next run replaces the other replicas.
 before=$(compose ps -q service)
 ./deploy/roll.sh > /dev/null 2>&1 & roll=$!
-until pgrep -P $roll -f ' stop ' > /dev/null; do sleep 0.1; done
+until pgrep -P $roll -f ' stop ' > /dev/null; do
+  kill -0 $roll || { echo 'roll.sh stopped no replica'; exit 1; }
+  sleep 0.1
+done
 kill $roll; sleep 2
 ./deploy/roll.sh > /dev/null 2>&1 || { echo 'roll.sh failed after an interrupt'; exit 1; }
 if compose ps -q service | grep -qF "$before"; then echo 'roll.sh kept a replica after an interrupt'; exit 1; fi

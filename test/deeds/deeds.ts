@@ -99,8 +99,7 @@ class DeedDto extends RecordOf(CreateDeedDto) {}
 
 const DEFAULTS = { area: 0.1, isPublic: false };
 
-/** Passes no preconditions on; the audit trail still names the subject. */
-/** The trail names the subjects of tokens, whatever a guard of the application sets. */
+/** Passes no preconditions on, and a guard replaces the user; the audit trail still names the subject of the token. */
 @Controller('deeds')
 @UseGuards(AccountGuard)
 class DeedsController {
