@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { createManagementServer } from '../management/management-routes.js';
@@ -40,7 +40,7 @@ class Primary {
     const exec = fileURLToPath(new URL('../main.js', import.meta.url));
     // `advanced`, because JSON turns NaN into null. The last descriptor is `WORKER_LOG`.
     const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
-    cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
+    cluster.setupPrimary({ exec, args: ['worker'], serialization: 'advanced', stdio });
   }
 
   async start(): Promise<void> {
@@ -131,4 +131,8 @@ class Primary {
 }
 
 /** Resolves when all workers serve. */
-export const start = (config: Config): Promise<void> => new Primary(config).start();
+export function start(config: Config): Promise<void> {
+  if (cluster.isPrimary) return new Primary(config).start();
+  const remedy = 'let that program start one process (PM2: fork mode), or set WORKERS=1';
+  throw new ConfigError([`WORKERS is ${config.workers} in a worker of another program's cluster: ${remedy}`]);
+}

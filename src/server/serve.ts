@@ -1,11 +1,11 @@
-import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 
 const load = (workers: number) => {
-  if (workers === 1) return import('./single-process.js');
-  return cluster.isPrimary ? import('./primary.js') : import('./worker.js');
+  // The primary gives its workers this argument.
+  if (process.argv[2] === 'worker') return import('./worker.js');
+  return workers === 1 ? import('./single-process.js') : import('./primary.js');
 };
 
 /** The exit code of Node.js when nothing is left to run while the program waits for a promise. */

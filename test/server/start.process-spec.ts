@@ -257,6 +257,20 @@ it.each([
   expect(service.output).toContain(message);
 });
 
+it('a start with WORKERS in the cluster of another program, such as PM2, ends with a message', () => {
+  const exec = JSON.stringify(resolve('dist/src/main.js'));
+  const program = `const cluster = require('node:cluster');
+    cluster.setupPrimary({ exec: ${exec}, execArgv: [] });
+    cluster.fork().on('exit', process.exit);`;
+  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { WORKERS: '2' }) };
+  const { status, stderr } = spawnSync(process.execPath, ['--eval', program], {
+    env,
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('WORKERS is 2 in a worker of another program')]);
+});
+
 it('a service with few descriptors keeps as many connections as they allow, and warns of it once', async () => {
   const through = ['sh', '-c', 'ulimit -n 400; exec "$0" "$@"'];
   await using service = await ServiceProcess.start(folder, { MAX_CONNECTIONS_PER_ADDRESS: '4000' }, { through });
