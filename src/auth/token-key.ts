@@ -1,9 +1,10 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JwtModuleOptions } from '@nestjs/jwt';
 import type { CryptoKey, JWTHeaderParameters } from 'jose';
 import { type Config, ConfigError } from '../config/config.js';
+import { readSettingFile } from '../config/setting-file.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
 export interface TokenKeys {
@@ -38,7 +39,7 @@ export function developmentSecretFile({ database: { url } }: Config): string {
 
 function developmentSecret(file: string): string {
   if (!existsSync(file)) makeSecret(file);
-  const secret = readFileSync(file, 'utf8');
+  const secret = readSettingFile(file).toString();
   const { length } = Buffer.from(secret);
   if (length < 32) throw new ConfigError([`the secret in ${file} has ${length} bytes, not 32: remove the file`]);
   return secret;

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { brokenRules, type PlatformValues } from './rules.js';
+import { readSettingFile } from './setting-file.js';
 import { parseSetting, problemOf, type Setting, settingsIn, valuesIn, withMessage } from './setting.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -140,7 +140,7 @@ function textOf({ name, file }: Setting, environment: Environment): string | und
  * @throws {Error} for other bytes than UTF-8, which would become another secret; also for NUL, as UTF-16 has it
  */
 function readText(path: string): string {
-  const bytes = readFileSync(path);
+  const bytes = readSettingFile(path);
   if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('it must be in UTF-8');
   return bytes.toString().replace(/^\uFEFF/, '');
 }

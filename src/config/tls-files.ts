@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { readSettingFile } from './setting-file.js';
 import { type Parse, withMessage } from './setting.js';
 
 export interface TlsFiles {
@@ -40,7 +40,8 @@ const certificateIn = (path: string) =>
 const privateKeyIn = (path: string) => readPem(path, createPrivateKey, 'private key without a passphrase');
 
 function readPem<T>(path: string, parse: (pem: string) => T, content: string): { pem: string; parsed: T } {
-  const pem = withMessage(after('must name a file that the service can read:'), () => readFileSync(path, 'utf8'));
+  const unreadable = after('must name a file that the service can read:');
+  const pem = withMessage(unreadable, () => readSettingFile(path).toString());
   const parsed = withMessage(`must name a file with a PEM ${content}; ${path} has none`, () => parse(pem));
   return { pem, parsed };
 }
