@@ -85,7 +85,7 @@ function tokenIssuer(item: unknown): TokenIssuer {
     throw new Error('must have an issuer and an audience in every object; each property is a string');
   }
   // Without an address of keys, the issuer is the address of the discovery document.
-  const address = providerUrl(jwksUri ?? issuer);
+  const address = providerUrl(isText(jwksUri) ? jwksUri : issuer);
   return {
     issuer: text(issuer),
     audience: text(audience),

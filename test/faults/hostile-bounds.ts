@@ -66,7 +66,7 @@ export function brokenBounds(result: AttackResult): string[] {
     result.databaseDescriptors > MOST_DATABASE_DESCRIPTORS &&
       `${result.databaseDescriptors} descriptors of the database file`,
     withoutLine > 0 && `${withoutLine} requests without exactly one line`,
-  ].filter((broken) => broken !== false);
+  ].filter((broken) => typeof broken === 'string');
 }
 
 const answeredOf100 = ({ requests, failed }: Experience): number => (100 * (requests - failed)) / requests;

@@ -73,7 +73,7 @@ async function changeOnce(
     const complete = await targets.find((target) => target.beforeMigrations)?.beforeMigrations?.(runner);
     try {
       const executor = Object.assign(new MigrationExecutor(dataSource, runner), { transaction: mode, fake });
-      const done = await executor[change]();
+      const done = (await executor[change]()) as Migration[] | undefined;
       if (done?.length !== 0) {
         await complete?.();
         // On SQLite, this checks the foreign keys, which are off.

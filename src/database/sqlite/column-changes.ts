@@ -105,7 +105,7 @@ function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[
       scale !== undefined && `${column} = round(${column}, ${scale}) AND abs(${column}) < 1e${precision - scale}`,
       type === 'smallint' && `${column} BETWEEN -32768 AND 32767`,
       length > 0 && `length(${column}) <= ${length}`,
-    ].filter((condition) => condition !== false);
+    ].filter((condition) => typeof condition === 'string');
     if (conditions.length === 0) return [];
     const size = scale === undefined ? length || '' : `${precision},${scale}`;
     const kind = size === '' ? type : `${type}(${size})`;

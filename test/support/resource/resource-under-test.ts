@@ -194,7 +194,7 @@ export class ResourceUnderTest {
         values[property] instanceof Date && value !== null ? new Date(value as string) : value;
       const copy = Object.entries(next).map(([property, value]) => [property, asStored(property, value)]);
       const id = path !== this.path && hasUuids(this.document, path) && this.idOf(path, originals.length + index + 1);
-      return Object.fromEntries(id === false ? copy : [['id', id], ...copy]) as Body;
+      return Object.fromEntries(typeof id === 'boolean' ? copy : [['id', id], ...copy]) as Body;
     });
     const insert = async (): Promise<void> => {
       for (let at = 0; at < copies.length; at += 200) await repository.insert(copies.slice(at, at + 200));
