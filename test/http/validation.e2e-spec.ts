@@ -84,7 +84,7 @@ class UnmarkedLabelDto {
 
 class PriceDto {
   @IsInt()
-  @Min(0)
+  @Min(0, { message: 'price lists have no price below 0' })
   @Max(100)
   price!: number;
 }
@@ -328,6 +328,7 @@ describe('the validation of a feature', () => {
   it.each<[what: string, body: object, message: string]>([
     ['that is missing', {}, 'must be an integer number'],
     ['beyond the range', { price: 101 }, 'must not be greater than 100'],
+    ['below the range, with the whole message of its decorator', { price: -1 }, 'price lists have no price below 0'],
   ])('a property %s is reported by the first decorator that rejects it', async (_what, body, message) => {
     const response = await client.request(POST, '/things/prices', { body });
     expectError(response, 400, 'INVALID_REQUEST');

@@ -109,7 +109,9 @@ function detailsOf(error: ValidationError, detail: Detail): ErrorDetail[] {
 function messageOf({ property, constraints = {} }: ValidationError): string {
   // class-validator runs decorators from the last one to the first.
   const message = Object.values(constraints).at(-1) ?? 'is not valid';
-  return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
+  const rest = message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
+  // The detail names the subject of a standard message. A message of a feature may be "price lists are closed".
+  return /^(must|should|is) /.test(rest) ? rest : message;
 }
 
 export function messageOfNull(dto: Type, property: string): string {
