@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import { link, rename, rm, stat, statfs } from 'node:fs/promises';
+import { link, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
-import { DiskFullError } from '../../database/errors.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { SETTINGS } from '../../features.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
@@ -13,7 +12,7 @@ import { sync, syncName } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { draftFolder } from '../sqlite-file/draft-folder.js';
+import { withDraftFolder } from '../sqlite-file/draft-folder.js';
 import { pack } from './backup.js';
 import { checkCopy } from './check-copy.js';
 import { type Keep, supersededBackups } from './retention.js';
@@ -68,38 +67,31 @@ async function addBackup(
     // The command does not make the folder: it may be the mount point of a disk.
     throw new Failure(`There is no new backup: ${to} is no folder. Make it, or mount its disk.`);
   }
-  let drafts: Awaited<ReturnType<typeof draftFolder>> | undefined;
   try {
-    drafts = await draftFolder(join(to, `.${SERVICE_NAME}-backup-`));
-    const time = Date.now();
-    const draft = join(drafts.path, 'draft.sqlite');
-    await copyDatabase(database, draft, interrupt);
-    const trial = join(drafts.path, 'trial.sqlite');
-    await copyDatabase(draft, trial, interrupt);
-    const backup = { file: `A new backup of ${database}`, skipRecordCheck };
-    const { counts } = await checkCopy(trial, backup, config, interrupt);
-    interrupt.throwIfAborted();
-    const copied = gzip ? await pack(draft, interrupt) : draft;
-    const { size } = await stat(copied);
-    giveToFolderOwner(copied, drafts.path);
-    await sync(copied);
-    const path = await publish(copied, to, time);
-    const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
-    const removed = await removeSuperseded(to, keep).catch((error: Error) => {
-      throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
+    return await withDraftFolder(join(to, `.${SERVICE_NAME}-backup-`), async (folder) => {
+      const time = Date.now();
+      const draft = join(folder, 'draft.sqlite');
+      await copyDatabase(database, draft, interrupt);
+      const trial = join(folder, 'trial.sqlite');
+      await copyDatabase(draft, trial, interrupt);
+      const backup = { file: `A new backup of ${database}`, skipRecordCheck };
+      const { counts } = await checkCopy(trial, backup, config, interrupt);
+      interrupt.throwIfAborted();
+      const copied = gzip ? await pack(draft, interrupt) : draft;
+      const { size } = await stat(copied);
+      giveToFolderOwner(copied, folder);
+      await sync(copied);
+      const path = await publish(copied, to, time);
+      const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
+      const removed = await removeSuperseded(to, keep).catch((error: Error) => {
+        throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
+      });
+      return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
     });
-    return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
   } catch (error) {
     interrupt.throwIfAborted();
     if (error instanceof Failure) throw error;
-    // The database of `DiskFullError` is the trial. SQLite reports a full volume as "disk I/O error", too.
-    const reason = error instanceof DiskFullError ? `the volume of ${to} is full` : (error as Error).message;
-    const { bavail, bsize } = await statfs(to);
-    const space = `${bavail * bsize} bytes are free on the volume of ${to}`;
-    throw new Failure(`There is no new backup: ${reason} (${space}).`, error);
-  } finally {
-    // The message about the free space must count the space of the drafts, so they go last.
-    await drafts?.[Symbol.asyncDispose]();
+    throw new Failure(`There is no new backup: ${(error as Error).message}.`, error);
   }
 }
 

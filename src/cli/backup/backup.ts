@@ -17,7 +17,7 @@ import { countedRecords } from '../resources/resources.js';
 import { copyDatabase } from '../sqlite-file/copy-database.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { checkFile } from '../sqlite-file/file-check.js';
-import { draftFolder } from '../sqlite-file/draft-folder.js';
+import { withDraftFolder } from '../sqlite-file/draft-folder.js';
 import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
@@ -27,24 +27,25 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   const target = await outputFile(config, file);
   // The target may be stdout, and SQLite writes the pages of a copy in any order, so the copy is a draft file first.
   try {
-    await using folder = await draftFolder(`${target ?? path}.partial-`);
-    const draft = join(folder.path, 'draft.sqlite');
-    await copyDatabase(path, draft, interrupt);
-    const { errors, drifts, counts, migrations } = await checkFile(draft);
-    const remedy = `Correct it first: ${CLI} doctor --fix`;
-    if (drifts.length > 0) throw new Failure(`the database has a wrong counter: ${drifts.join('; ')}. ${remedy}`);
-    if (errors.length > 0) throw new Failure(`the copy fails the checks: ${errors.join('; ')}. See: ${CLI} doctor`);
-    const differences = await differencesFromFresh(draft, migrations, config);
-    if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
-    interrupt.throwIfAborted();
-    const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
-    const { size } = await stat(copied);
-    if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
-    else await replaceFile(copied, target);
-    console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
+    await withDraftFolder(`${target ?? path}.partial-`, async (folder) => {
+      const draft = join(folder, 'draft.sqlite');
+      await copyDatabase(path, draft, interrupt);
+      const { errors, drifts, counts, migrations } = await checkFile(draft);
+      const remedy = `Correct it first: ${CLI} doctor --fix`;
+      if (drifts.length > 0) throw new Failure(`the database has a wrong counter: ${drifts.join('; ')}. ${remedy}`);
+      if (errors.length > 0) throw new Failure(`the copy fails the checks: ${errors.join('; ')}. See: ${CLI} doctor`);
+      const differences = await differencesFromFresh(draft, migrations, config);
+      if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
+      interrupt.throwIfAborted();
+      const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
+      const { size } = await stat(copied);
+      if (target === undefined) await pipeline(createReadStream(copied), standardOutput(), { signal: interrupt });
+      else await replaceFile(copied, target);
+      console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
+    });
   } catch (error) {
     interrupt.throwIfAborted();
-    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
+    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode((error as Error).cause));
     const owners = isDenied ? ` (${ownersOf([dirname(path), path])})` : '';
     throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
   }

@@ -14,7 +14,7 @@ import { resolveLinks } from '../output/destination.js';
 import { replaceFile, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import { draftFolder } from '../sqlite-file/draft-folder.js';
+import { withDraftFolder } from '../sqlite-file/draft-folder.js';
 import { receiveBackup } from './backup-source.js';
 import { checkCopy } from './check-copy.js';
 
@@ -35,20 +35,21 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   try {
     if (!verify) makePrivateFolder(dirname(path));
     const place = verify ? join(tmpdir(), `${SERVICE_NAME}-verify-`) : `${path}.restoring-`;
-    await using folder = await draftFolder(place);
-    // Reports a database in use before the long check of the backup.
-    if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
-    const copy = join(folder.path, 'draft.sqlite');
-    await receiveBackup(file, copy, interrupt);
-    const { counts, pending } = await checkCopy(copy, { file, skipRecordCheck }, config, interrupt);
-    const records = countedRecords(counts);
-    if (verify) console.error(`${file} can be restored: it holds ${records}. Nothing was changed.`);
-    else await replaceStorage(copy, path, `${records} from ${file}`, interrupt);
-    if (skipRecordCheck) console.error('The records were not checked (--skip-record-check).');
-    if (pending.length === 0) return;
-    const isDone = !verify && !skipRecordCheck;
-    const ran = isDone ? 'The check of the records has run' : 'After a restore, the next start runs';
-    console.error(`${ran} the migrations ${pending.join(', ')}.`);
+    await withDraftFolder(place, async (folder) => {
+      // Reports a database in use before the long check of the backup.
+      if (!verify && existsSync(path)) acquireExclusiveLock(path, takeAllLocks)[Symbol.dispose]();
+      const copy = join(folder, 'draft.sqlite');
+      await receiveBackup(file, copy, interrupt);
+      const { counts, pending } = await checkCopy(copy, { file, skipRecordCheck }, config, interrupt);
+      const records = countedRecords(counts);
+      if (verify) console.error(`${file} can be restored: it holds ${records}. Nothing was changed.`);
+      else await replaceStorage(copy, path, `${records} from ${file}`, interrupt);
+      if (skipRecordCheck) console.error('The records were not checked (--skip-record-check).');
+      if (pending.length === 0) return;
+      const isDone = !verify && !skipRecordCheck;
+      const ran = isDone ? 'The check of the records has run' : 'After a restore, the next start runs';
+      console.error(`${ran} the migrations ${pending.join(', ')}.`);
+    });
   } catch (error) {
     const state = verify
       ? `The check was made in ${tmpdir()}; TMPDIR names another folder.`

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { DiskFullError } from '../../database/errors.js';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+import { Failure } from '../command-errors.js';
 
 /** Milliseconds after which a folder of drafts counts as that of a killed process. */
 const LONGEST_USE = 6 * 3600 * 1000;
@@ -32,6 +34,22 @@ export async function draftFolder(prefix: string): Promise<{ readonly path: stri
   });
   giveToFolderOwner(path, path);
   return { path, [Symbol.asyncDispose]: () => remove(path) };
+}
+
+/** Runs `work` with the path of a folder for drafts. The message of an error, unless a `Failure`, has the free space. */
+export async function withDraftFolder<T>(prefix: string, work: (path: string) => Promise<T>): Promise<T> {
+  await using folder = await draftFolder(prefix);
+  try {
+    return await work(folder.path);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const volume = `the volume of ${dirname(prefix)}`;
+    // The database of `DiskFullError` is a draft. SQLite reports a full volume as "disk I/O error", too.
+    const reason = error instanceof DiskFullError ? `${volume} is full` : (error as Error).message.replace(/\.$/, '');
+    // The drafts occupy their space until the end of this function.
+    const { bavail, bsize } = await statfs(folder.path);
+    throw new Error(`${reason} (${bavail * bsize} bytes are free on ${volume})`, { cause: error });
+  }
 }
 
 /** Removes a folder; one of another user may stay. */
