@@ -35,6 +35,7 @@ import { engineInUse, provideDatabase } from '../support/engine.js';
 import { COOKIE, temporaryFolder } from '../support/service.js';
 
 const SAMPLE = new ResourceName('sample');
+const TWIN = new ResourceName('twin');
 
 /** On SQLite, writing transactions run one at a time. */
 const onPostgres = engineInUse() === 'postgres' ? it : it.skip;
@@ -90,71 +91,42 @@ class StricterSample extends ResourceEntity {
   amount!: number;
 }
 
-@Entity('wrong')
-class WithArray extends ResourceEntity {
-  @Column('simple-array')
-  places!: string[];
+/** An entity with one more property, or one more method. */
+function entityWith(name: string, ...decorators: PropertyDecorator[]): new () => ResourceEntity {
+  class Wrong extends ResourceEntity {}
+  for (const decorate of decorators) decorate(Wrong.prototype, name);
+  Entity('wrong')(Wrong);
+  return Wrong;
 }
 
-@Entity('hidden')
-class WithHiddenColumn extends ResourceEntity {
-  @Column('varchar', { select: false })
-  secret!: string;
-}
-
-@Entity('generated')
-class WithGeneratedColumn extends ResourceEntity {
-  @Column('uuid')
-  @Generated('uuid')
-  publicId!: string;
-}
-
-@Entity('listening')
-class WithListener extends ResourceEntity {
-  @BeforeInsert()
-  hashPassword(): void {}
-}
-
-@Entity('reserved')
-class WithReservedName extends ResourceEntity {
-  @Column('varchar')
-  epoch!: string;
-}
-
-@Entity('related')
-class WithRelation extends ResourceEntity {
-  @ManyToOne(() => WithListener)
-  parent!: WithListener;
-}
-
-@Entity('long')
-class WithLongDecimal extends ResourceEntity {
-  @Column('decimal', { precision: 16, scale: 2 })
-  price!: string;
-}
-
-@Entity('dated')
-class WithDefaultDate extends ResourceEntity {
-  @Column({ type: Date, default: () => 'CURRENT_TIMESTAMP' })
-  day!: Date;
-}
-
-@Entity('priced')
-class WithDefaultText extends ResourceEntity {
-  @Column('decimal', { precision: 5, scale: 2, default: '1.50' })
-  price!: string;
-}
-
-const UNSUPPORTED: [entity: new () => ResourceEntity, message: string | RegExp][] = [
-  [WithArray, 'WithArray cannot be the entity of a resource: places is simple-array, and must be one of integer'],
-  [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
-  [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
-  [WithDefaultText, 'the default of price must be a number'],
-  [WithHiddenColumn, 'secret must be a plain @Column that is selected'],
-  [WithGeneratedColumn, /publicId must be a plain @Column .* is not generated/],
-  [WithReservedName, 'epoch is a name that the SQL uses'],
-  [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
-  [WithRelation, /parent\.id must be a plain @Column .* a relation needs @References/],
+const UNSUPPORTED: [message: string | RegExp, entity: new () => ResourceEntity][] = [
+  [
+    'Wrong cannot be the entity of a resource: places is simple-array, and must be one of integer',
+    entityWith('places', Column('simple-array')),
+  ],
+  [
+    'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15',
+    entityWith('price', Column('decimal', { precision: 16, scale: 2 })),
+  ],
+  [
+    'the default of day cannot be kept: let the service set the value',
+    entityWith('day', Column({ type: Date, default: () => 'CURRENT_TIMESTAMP' })),
+  ],
+  [
+    'the default of price must be a number',
+    entityWith('price', Column('decimal', { precision: 5, scale: 2, default: '1.50' })),
+  ],
+  ['secret must be a plain @Column that is selected', entityWith('secret', Column('varchar', { select: false }))],
+  [/publicId must be a plain @Column .* is not generated/, entityWith('publicId', Column('uuid'), Generated('uuid'))],
+  ['epoch is a name that the SQL uses', entityWith('epoch', Column('varchar'))],
+  ['only repositories call hash (before-insert): let the service do its work', entityWith('hash', BeforeInsert())],
+  [
+    /parent\.id must be a plain @Column .* a relation needs @References/,
+    entityWith(
+      'parent',
+      ManyToOne(() => Twin),
+    ),
+  ],
 ];
 
 describe(`the store of a resource (${engineInUse()})`, () => {
@@ -163,6 +135,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   let dataSource: DataSource;
   let samples: ResourceRepository<Sample>;
   let cookies: ResourceRepository<Cookie>;
+
+  const storeOf = <E extends ResourceEntity>(entity: new () => E, name = SAMPLE, capacity = 3, source = dataSource) =>
+    new ResourceRepository(name, source.getRepository(entity), new UsageCounter(name.plural, capacity));
 
   async function inMigration(work: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
     const queryRunner = dataSource.createQueryRunner();
@@ -173,14 +148,10 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   beforeAll(async () => {
     folder = temporaryFolder();
     await provideDatabase(folder);
-    const unsupported = UNSUPPORTED.map(([entity]) => entity);
+    const unsupported = UNSUPPORTED.map(([, entity]) => entity);
     dataSource = await openDataSource({}, [Sample, Twin, ...unsupported], folder);
     await migrate(dataSource);
-    cookies = new ResourceRepository(
-      COOKIE_RESOURCE,
-      dataSource.getRepository(Cookie),
-      new UsageCounter('cookies', 10),
-    );
+    cookies = storeOf(Cookie, COOKIE_RESOURCE, 10);
   });
 
   afterAll(async () => {
@@ -205,7 +176,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
         references: { cookieId: 'cookies' },
       }),
     );
-    samples = new ResourceRepository(SAMPLE, dataSource.getRepository(Sample), new UsageCounter('samples', 3));
+    samples = storeOf(Sample);
     if ((await cookies.usage()).count === 0) await cookies.create(COOKIE);
   });
 
@@ -263,7 +234,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
 
   it('gives two resources with the same properties different ETags, because a handler may choose one for a subject', () => {
     const usage = new UsageCounter('twins', 3);
-    const twins = new ResourceRepository(new ResourceName('twin'), dataSource.getRepository(Twin), usage);
+    const twins = new ResourceRepository(TWIN, dataSource.getRepository(Twin), usage);
     expect(twins.table.layout).not.toBe(samples.table.layout);
     expect(usage.versionOf({ epoch: 'e', revision: 1 }).epoch).toBe(`e${twins.table.layout}`);
   });
@@ -271,21 +242,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   it('keeps its records, count and capacity when a migration renames its table', async () => {
     await samples.create(sample());
     await inMigration((queryRunner) => renameResourceTable(queryRunner, 'samples', 'twins'));
-    const usage = new UsageCounter('twins', 2);
-    await prepareStorage(dataSource, usage);
-    const twins = new ResourceRepository(new ResourceName('twin'), dataSource.getRepository(Twin), usage);
+    const twins = storeOf(Twin, TWIN);
+    await prepareStorage(dataSource, new UsageCounter('twins', 2));
     expect(await twins.create(sample())).toMatchObject({ record: { id: 2 } });
     await expect(twins.create(sample())).rejects.toThrow(StorageFullError);
     await twins.delete(1);
     expect(await twins.usage()).toMatchObject({ count: 1 });
     await inMigration((queryRunner) => renameResourceTable(queryRunner, 'twins', 'samples'));
-  });
-
-  it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {
-    const results = await Promise.allSettled(Array.from({ length: 5 }, () => samples.create(sample())));
-    const names = results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.name));
-    expect(names.sort()).toEqual(['StorageFullError', 'StorageFullError', 'stored', 'stored', 'stored']);
-    expect((await samples.usage()).count).toBe(3);
   });
 
   /** `If-Match` with the ETag of a version. */
@@ -350,8 +313,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const usage = await samples.usage();
     await dataSource.query('ALTER TABLE samples ADD COLUMN more varchar');
     await using later = await openDataSource({}, [LargerSample], folder);
-    const counter = new UsageCounter('samples', 3);
-    const larger = new ResourceRepository(SAMPLE, later.getRepository(LargerSample), counter);
+    const larger = storeOf(LargerSample, SAMPLE, 3, later);
     const found = await larger.get(record.id);
     expect(found.record).toEqual({ ...record, more: null });
     expect(found.version.revision).toBe(version.revision);
@@ -365,9 +327,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   it('lists records without a value that the entity requires, because another version made it optional', async () => {
     for (const amount of [null, 1, null]) await samples.create(sample({ note: null, amount }));
     await using stricter = await openDataSource({}, [StricterSample], folder);
-    const repository = stricter.getRepository(StricterSample);
-    const stored = new ResourceRepository(SAMPLE, repository, new UsageCounter('samples', 3));
-    using snapshot = await stored.openSnapshot();
+    using snapshot = await storeOf(StricterSample, SAMPLE, 3, stricter).openSnapshot();
     const page = await snapshot.first(100, { order: 'ascending' });
     expect(JSON.parse(wholeArray(page!.chunks).toString())).toEqual([
       { id: 1, note: null, amount: null },
@@ -557,23 +517,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.get(record.id)).record).toMatchObject({ amount: 2, order: new Date(1) });
   });
 
-  it('writes several resources in one transaction, all of it or nothing', async () => {
-    const before = [await cookies.usage(), await samples.usage()];
-    const both = (count: number): Promise<void> =>
-      transaction(dataSource, async (tx) => {
-        const { record } = await cookies.in(tx).create(COOKIE);
-        for (let index = 0; index < count; index++) await samples.in(tx).create(sample({ cookieId: record.id }));
-      });
-    await expect(both(4)).rejects.toThrow(StorageFullError);
-    expect([await cookies.usage(), await samples.usage()]).toEqual(before);
-    await both(3);
-    expect((await cookies.usage()).count).toBe(before[0]!.count + 1);
-    expect((await samples.usage()).count).toBe(3);
-  });
-
-  it.each(UNSUPPORTED)('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {
-    const make = () => new ResourceRepository(SAMPLE, dataSource.getRepository(entity), new UsageCounter('wrong', 1));
-    expect(make).toThrow(message);
+  it.each(UNSUPPORTED)('rejects an entity with an unsupported column: %s', (message, entity) => {
+    expect(() => storeOf(entity)).toThrow(message);
   });
 
   it.each([Infinity, NaN, -1, 0.5])('rejects a capacity of %d at the start', async (capacity) => {
@@ -582,8 +527,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   });
 
   it('rejects a ResourceName that is not the name of the table, such as that of another resource', () => {
-    const make = () =>
-      new ResourceRepository(COOKIE_RESOURCE, dataSource.getRepository(Sample), new UsageCounter('x', 1));
-    expect(make).toThrow('The ResourceName is "cookies", and the table of its entity is "samples"');
+    expect(() => storeOf(Sample, COOKIE_RESOURCE)).toThrow(
+      'The ResourceName is "cookies", and the table of its entity is "samples"',
+    );
   });
 });
