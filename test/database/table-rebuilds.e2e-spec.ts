@@ -107,10 +107,17 @@ describe('a migration that rebuilds a table which others refer to', () => {
     dataSource.migrations.push(CREATE_RELATED, ...migrations);
   };
 
+  const migrateWith = async (...migrations: MigrationInterface[]): Promise<string[]> => {
+    await openWith(...migrations);
+    return migrate(dataSource);
+  };
+
+  const migrateBy = (up: (runner: QueryRunner) => Promise<unknown>): Promise<string[]> =>
+    migrateWith(migrationOf('Changing2000000000001', up));
+
   beforeEach(async () => {
     folder = temporaryFolder();
-    await openWith();
-    await migrate(dataSource);
+    await migrateWith();
     await dataSource.query("INSERT INTO jars (name) VALUES ('oak'), ('glass'), ('tin')");
     await dataSource.query('DELETE FROM jars WHERE id = 3');
     await dataSource.query('INSERT INTO lids (jar) VALUES (1), (2), (2)');
@@ -118,9 +125,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await dataSource.destroy();
   });
 
-  afterEach(async () => {
-    await dataSource.destroy();
-  });
+  afterEach(() => dataSource.destroy());
 
   /** All rows, the last given id, the targets and violations of foreign keys, and whether foreign keys are enforced. */
   const state = async (jars = 'jars') => ({
@@ -135,6 +140,12 @@ describe('a migration that rebuilds a table which others refer to', () => {
     violations: await dataSource.query('PRAGMA foreign_key_check'),
     settings: [await dataSource.query('PRAGMA foreign_keys'), await dataSource.query('PRAGMA legacy_alter_table')],
   });
+
+  async function expectNoChange(work: () => Promise<unknown>, error: string | RegExp): Promise<void> {
+    const before = await state();
+    await expect(work()).rejects.toThrow(error);
+    expect(await state()).toEqual(before);
+  }
 
   it.each<[how: string, transaction: 'all' | 'each' | 'none', migration: MigrationInterface]>([
     ['as TypeORM generates it', 'all', GENERATED],
@@ -176,13 +187,11 @@ describe('a migration that rebuilds a table which others refer to', () => {
     ];
     const parent = { columnNames: ['parent'], referencedTableName: 'kinds', referencedColumnNames: ['id'] };
     const kinds = new Table({ name: 'kinds', columns, foreignKeys: [{ ...parent, onDelete: 'CASCADE' }] });
-    const renaming = migrationOf('RenamingATree2000000000001', async (runner) => {
+    await migrateBy(async (runner) => {
       await runner.createTable(kinds);
       await runner.query('INSERT INTO kinds VALUES (1, NULL), (2, 1)');
       await runner.renameTable('kinds', 'sorts');
     });
-    await openWith(renaming);
-    await migrate(dataSource);
     await dataSource.query('DELETE FROM sorts WHERE id = 1');
     expect(await dataSource.query('SELECT * FROM sorts')).toEqual([]);
   });
@@ -196,21 +205,17 @@ describe('a migration that rebuilds a table which others refer to', () => {
     ['by DROP TABLE', () => dataSource.query('DROP TABLE IF EXISTS jars')],
   ])('is rejected outside a migration, where it would delete rows of other tables: %s', async (_how, change) => {
     await openWith();
-    const before = await state();
-    await expect(change()).rejects.toThrow('do it in a migration');
-    expect(await state()).toEqual(before);
+    await expectNoChange(change, 'do it in a migration');
     expect(await dataSource.query(`SELECT 1 FROM sqlite_schema WHERE name LIKE 'temporary%'`)).toEqual([]);
   });
 
   it('keeps the CHECKs of a resource, including that of its UUIDs', async () => {
-    const rebuilding = migrationOf('RebuildingAResource2000000000001', async (runner) => {
+    await migrateBy(async (runner) => {
       // TypeORM parses the CHECKs in its SQL.
       const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
       await createResourceTable(runner, 'vials', { ids: 'uuid', columns: { name: 'varchar' }, checks });
       await runner.addColumn('vials', optional('size'));
     });
-    await openWith(rebuilding);
-    await migrate(dataSource);
     const insert = (id: string, name: string) =>
       dataSource.query('INSERT INTO vials (id, name) VALUES (?, ?)', [id, name]);
     await insert('01999999-0000-7000-8000-00000000000a', 'abc');
@@ -219,7 +224,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
   });
 
   it('renames a column, also in the CHECKs and in the index', async () => {
-    const renaming = migrationOf('RenamingAColumn2000000000001', async (runner) => {
+    await migrateBy(async (runner) => {
       const checks = { name_is_short: `length("name") < 5` };
       const keys = { unique: [['name']], indices: [['name', 'revision']] };
       await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, ...keys });
@@ -230,8 +235,6 @@ describe('a migration that rebuilds a table which others refer to', () => {
       await runner.changeColumn('vials', title, label);
       await runner.addColumn('vials', optional('size'));
     });
-    await openWith(renaming);
-    await migrate(dataSource);
     const insert = (label: string) => dataSource.query('INSERT INTO vials (label) VALUES (?)', [label]);
     await insert('abc');
     await expect(insert('abcde')).rejects.toThrow('CHECK constraint failed: name_is_short');
@@ -273,8 +276,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
       await runner.addColumn('boxes', optional('form'));
       await runner.renameColumn('boxes', 'size', 'width');
     });
-    await openWith(CREATE_BOXES);
-    await migrate(dataSource);
+    await migrateWith(CREATE_BOXES);
     await dataSource.destroy();
     await openWith(CREATE_BOXES, changing);
     const parts = async () => [
@@ -319,15 +321,13 @@ describe('a migration that rebuilds a table which others refer to', () => {
 
   it('removes the UNIQUE of a column, and not those of others', async () => {
     // As `migration:generate` does after a change of the entity.
-    const losing = migrationOf('LosingAUnique2000000000001', async (runner) => {
+    await migrateBy(async (runner) => {
       const columns = ['code', 'name'].map((name) => ({ name, type: 'varchar', isUnique: true }));
       await runner.createTable(new Table({ name: 'crates', columns }));
       await runner.query(`INSERT INTO crates VALUES ('a', 'b')`);
       const code = (await runner.getTable('crates'))!.findColumnByName('code')!;
       await runner.changeColumn('crates', code, Object.assign(code.clone(), { isUnique: false }));
     });
-    await openWith(losing);
-    await migrate(dataSource);
     const insert = (...values: string[]) => dataSource.query('INSERT INTO crates VALUES (?, ?)', values);
     await insert('a', 'c');
     await expect(insert('d', 'c')).rejects.toThrow('UNIQUE constraint failed: crates.name');
@@ -338,21 +338,17 @@ describe('a migration that rebuilds a table which others refer to', () => {
       await GENERATED.down(runner);
       throw new Error('on the way back');
     };
-    await openWith(migrationOf('FailingOnTheWayBack2000000000001', (runner) => GENERATED.up(runner), down));
-    await migrate(dataSource);
-    const before = await state();
-    await expect(dataSource.undoLastMigration()).rejects.toThrow('on the way back');
-    expect(await state()).toEqual(before);
+    await migrateWith(migrationOf('FailingOnTheWayBack2000000000001', (runner) => GENERATED.up(runner), down));
+    await expectNoChange(() => dataSource.undoLastMigration(), 'on the way back');
   });
 
   it('changes nothing when it leaves rows without the row that they refer to', async () => {
     const deleting = (runner: QueryRunner) => runner.query('DELETE FROM "jars" WHERE "id" = 1');
     await openWith(migrationOf('DeletingParents2000000000001', deleting));
-    const before = await state();
-    await expect(migrate(dataSource)).rejects.toThrow(
+    await expectNoChange(
+      () => migrate(dataSource),
       /^A migration failed, and the database is as it was before: .* refers to a row of "jars" that does not exist/,
     );
-    expect(await state()).toEqual(before);
   });
 
   it('changes nothing when a value cannot have the new type of its column, also as TypeORM generates it', async () => {
@@ -361,9 +357,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
       await byStatements(runner, () => runner.changeColumn('jars', 'name', number));
     });
     await openWith(narrowing);
-    const before = await state();
-    await expect(migrate(dataSource)).rejects.toThrow('The value "oak" of "name" is no integer; change such rows');
-    expect(await state()).toEqual(before);
+    await expectNoChange(() => migrate(dataSource), 'The value "oak" of "name" is no integer; change such rows');
   });
 
   it('is not reverted while a value cannot have the earlier type of its column', async () => {
@@ -373,8 +367,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
       await runner.changeColumn('weights', 'grams', decimal);
       await runner.changeColumn('weights', 'days', new TableColumn({ name: 'term', type: 'varchar' }));
     });
-    await openWith(widening);
-    await migrate(dataSource);
+    await migrateWith(widening);
     await dataSource.query(`INSERT INTO weights VALUES (1, '14'), (1.25, '7')`);
     await expect(dataSource.undoLastMigration()).rejects.toThrow('The value 1.25 of "grams" is no integer');
     await dataSource.query('UPDATE weights SET grams = 2 WHERE grams = 1.25');
