@@ -1,40 +1,39 @@
 import { Readable } from 'node:stream';
 import {
+  All,
   BadGatewayException,
   BadRequestException,
   Body,
   ConflictException,
   Controller,
-  Delete,
   Get,
   HttpException,
   InternalServerErrorException,
-  Logger,
   Module,
   NotFoundException,
   ServiceUnavailableException,
   type OnModuleInit,
   Param,
-  Patch,
   Post,
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
 import type { FastifyInstance } from 'fastify';
 import {
   Column,
   DataSource,
   Entity,
+  EntityManager,
   ManyToOne,
   OptimisticLockVersionMismatchError,
   PrimaryColumn,
-  Repository,
 } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { transaction } from '../../src/database/engine.js';
+import { captureLog, type CapturedLine } from '../support/captured-log.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, sharedService } from '../support/service.js';
 
@@ -105,66 +104,39 @@ const THROWN: Readonly<Record<string, unknown>> = {
   'without-prototype': Object.create(null) as object,
 };
 
+type Write = (manager: EntityManager, values: Values, id: number) => Promise<unknown>;
+
+/** What handlers do with the database, by the name in their path. */
+const WRITES: Readonly<Record<string, Write>> = {
+  'add-shelf': (manager, values) => manager.getRepository(Shelf).insert(values),
+  'remove-shelf': (manager, _values, id) => manager.getRepository(Shelf).delete(id),
+  'find-shelf': (manager, _values, id) => manager.getRepository(Shelf).findOneByOrFail({ id }),
+  'add-jar': (manager, values) => manager.getRepository(Jar).insert(values as Jar),
+  'add-jar-in-transaction': (manager, values) => manager.transaction((inner) => inner.insert(Jar, values as Jar)),
+  'add-jar-by-template': ({ dataSource }, { id, label, shelfId }) =>
+    transaction(
+      dataSource,
+      (tx) => tx.sql`INSERT INTO jars (id, label, "shelfId") VALUES (${id}, ${label}, ${shelfId})`,
+    ),
+  'change-jar': (manager, values, id) => manager.getRepository(Jar).update(id, values as Jar),
+  'move-jar': (manager, _values, id) => manager.getRepository(Jar).update(id, { shelfId: 9 }),
+  'add-lid': ({ dataSource }, { id, shelfId }) =>
+    transaction(dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`),
+};
+
 @Controller()
 @Scopes('cookies:write')
 class PantryController {
-  constructor(
-    @InjectRepository(Shelf) private readonly shelves: Repository<Shelf>,
-    @InjectRepository(Jar) private readonly jars: Repository<Jar>,
-    private readonly dataSource: DataSource,
-  ) {}
+  constructor(private readonly manager: EntityManager) {}
 
-  @Post('shelves')
-  async addShelf(@Body() body: Values): Promise<void> {
-    await this.shelves.insert(body);
+  @Post('pantry/:write')
+  async write(@Param('write') write: string, @Body() values: Values): Promise<void> {
+    await WRITES[write]!(this.manager, values, 1);
   }
 
-  @Patch('shelves/:id')
-  async changeShelf(@Param('id') id: string, @Body() body: Values): Promise<void> {
-    await this.shelves.update(Number(id), body);
-  }
-
-  @Delete('shelves/:id')
-  async removeShelf(@Param('id') id: string): Promise<void> {
-    await this.shelves.delete(Number(id));
-  }
-
-  @Get('shelves/:id')
-  shelf(@Param('id') id: string): Promise<Shelf> {
-    return this.shelves.findOneByOrFail({ id: Number(id) });
-  }
-
-  @Post('jars')
-  async addJar(@Body() body: Values): Promise<void> {
-    await this.jars.insert(body as Jar);
-  }
-
-  @Post('jars-in-transaction')
-  async addJarInTransaction(@Body() body: Values): Promise<void> {
-    await this.dataSource.transaction((manager) => manager.insert(Jar, body as Jar));
-  }
-
-  @Post('jars-by-template')
-  async addJarByTemplate(@Body() { id, label, shelfId }: Values): Promise<void> {
-    await transaction(
-      this.dataSource,
-      (tx) => tx.sql`INSERT INTO jars (id, label, "shelfId") VALUES (${id}, ${label}, ${shelfId})`,
-    );
-  }
-
-  @Patch('jars/:id')
-  async changeJar(@Param('id') id: string, @Body() body: Values): Promise<void> {
-    await this.jars.update(Number(id), body as Jar);
-  }
-
-  @Post('jars/:id/move/:shelf')
-  async moveJar(@Param('id') id: string, @Param('shelf') shelf: string): Promise<void> {
-    await this.jars.update(Number(id), { shelfId: Number(shelf) });
-  }
-
-  @Post('lids')
-  async addLid(@Body() { id, shelfId }: Values): Promise<void> {
-    await transaction(this.dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`);
+  @All('pantry/:write/:id')
+  async writeTo(@Param('write') write: string, @Param('id') id: string): Promise<void> {
+    await WRITES[write]!(this.manager, {}, Number(id));
   }
 
   /** Fails before the first byte of the body, with an error of an upstream service. */
@@ -213,27 +185,20 @@ class PantryModule implements OnModuleInit {
 
 describe('errors of a feature', () => {
   const { service, client } = sharedService({}, [PantryModule]);
-  const log: string[] = [];
+  let captured: CapturedLine[];
+  const log = () => captured.map(({ level, message, rest }) => [level, message, ...rest].join(' '));
 
   beforeAll(async () => {
     const dataSource = service.app.get(DataSource);
     for (const sql of TABLES) await dataSource.query(sql);
-    const note =
-      (level: string) =>
-      (...all: unknown[]): void => {
-        const line = `${level} ${all.join(' ')}`;
-        // A busy disk can slow down any statement.
-        if (!line.startsWith('warn A statement took ')) log.push(line);
-      };
-    Logger.overrideLogger({ log: note('log'), warn: note('warn'), error: note('error'), fatal: note('fatal') });
-    expect((await send('POST', '/shelves', { id: 1, name: 'top' })).status).toBe(201);
-    expect((await send('POST', '/shelves', { id: 2, name: 'empty' })).status).toBe(201);
-    expect((await send('POST', '/jars', { id: 1, label: 'plums', shelfId: 1 })).status).toBe(201);
+    captured = captureLog();
+    expect((await post('add-shelf', { id: 1, name: 'top' })).status).toBe(201);
+    expect((await post('add-jar', { id: 1, label: 'plums', shelfId: 1 })).status).toBe(201);
   });
 
-  beforeEach(() => log.splice(0));
+  beforeEach(() => captured.splice(0));
 
-  const send = (method: string, path: string, body?: unknown) => client.request(method, path, { body });
+  const post = (write: string, body?: unknown) => client.request('POST', `/pantry/${write}`, { body });
 
   /** Expects no internal details: no SQL, and no names of tables or constraints. */
   const expectDiscreet = ({ text }: Answer) =>
@@ -244,40 +209,39 @@ describe('errors of a feature', () => {
 
   const NO_SHELF = [jar({ shelfId: 9 }), 400, 'REFERENCE_NOT_FOUND', FK_POINTER] as const;
   const UNFIT = { pointer: '/label', message: 'is not a value that can be stored' };
-  type Rejected = readonly [request: string, body: object | undefined, status: number, code: string, detail?: object];
+  type Rejected = readonly [write: string, body: object | undefined, status: number, code: string, detail?: object];
   const REJECTED: Readonly<Record<string, Rejected>> = {
-    'POST of a key that exists': ['POST /shelves', { id: 1, name: 'new' }, 409, 'ALREADY_EXISTS', unique('id')],
-    'POST of a unique value': ['POST /shelves', { id: 3, name: 'top' }, 409, 'ALREADY_EXISTS', unique('name')],
-    'POST of a record with a missing parent': ['POST /jars', ...NO_SHELF],
-    'POST of it in a transaction': ['POST /jars-in-transaction', ...NO_SHELF],
-    'POST of it by a template': ['POST /jars-by-template', ...NO_SHELF],
-    'PATCH to a missing parent': ['PATCH /jars/1', { shelfId: 9 }, 400, 'REFERENCE_NOT_FOUND', FK_POINTER],
-    'POST of an action that names a missing parent': ['POST /jars/1/move/9', undefined, 400, 'REFERENCE_NOT_FOUND'],
-    'DELETE of a record that others refer to': ['DELETE /shelves/1', undefined, 409, 'STILL_REFERENCED'],
-    'a reference that only the commit finds broken': ['POST /lids', { id: 1, shelfId: 9 }, 409, 'STILL_REFERENCED'],
-    'POST that breaks a CHECK': ['POST /jars', jar({ label: 'a very long label' }), 400, 'INVALID_REQUEST'],
-    'POST of null that the database rejects': ['POST /jars', jar({ label: null }), 400, 'INVALID_REQUEST', UNFIT],
-    'POST without a required value': ['POST /jars-by-template', { id: 5, shelfId: 1 }, 400, 'INVALID_REQUEST'],
+    'a key that exists': ['add-shelf', { id: 1, name: 'new' }, 409, 'ALREADY_EXISTS', unique('id')],
+    'a unique value': ['add-shelf', { id: 3, name: 'top' }, 409, 'ALREADY_EXISTS', unique('name')],
+    'a record with a missing parent': ['add-jar', ...NO_SHELF],
+    'such a record in a transaction': ['add-jar-in-transaction', ...NO_SHELF],
+    'such a record by a template': ['add-jar-by-template', ...NO_SHELF],
+    'a change to a missing parent': ['change-jar', { shelfId: 9 }, 400, 'REFERENCE_NOT_FOUND', FK_POINTER],
+    'an action that names a missing parent': ['move-jar/1', undefined, 400, 'REFERENCE_NOT_FOUND'],
+    'the deletion of a record that others refer to': ['remove-shelf/1', undefined, 409, 'STILL_REFERENCED'],
+    'a reference that only the commit finds broken': ['add-lid', { id: 1, shelfId: 9 }, 409, 'STILL_REFERENCED'],
+    'a value that breaks a CHECK': ['add-jar', jar({ label: 'a very long label' }), 400, 'INVALID_REQUEST'],
+    'null that the database rejects': ['add-jar', jar({ label: null }), 400, 'INVALID_REQUEST', UNFIT],
+    'a record without a required value': ['add-jar-by-template', { id: 5, shelfId: 1 }, 400, 'INVALID_REQUEST'],
   };
 
-  it.each(Object.entries(REJECTED))('%s is rejected and logged in one line', async (_what, rejected) => {
-    const [request, body, status, code, detail] = rejected;
-    const [method, path] = request.split(' ') as [string, string];
-    const response = await send(method, path, body);
+  it.each(Object.entries(REJECTED))('POST of %s is rejected and logged in one line', async (_what, rejected) => {
+    const [write, body, status, code, detail] = rejected;
+    const response = await post(write, body);
     expectError(response, status, code);
     expect(response.body.details).toEqual(detail && [detail]);
     expectDiscreet(response);
     const level = status === 409 || code === 'REFERENCE_NOT_FOUND' ? 'log' : 'warn';
     const id = response.headers.get('x-request-id')!;
-    expect(log).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a statement: .*${id}`))]);
-    expect(log[0]).not.toMatch(/very long|top/);
+    expect(log()).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a statement: .*${id}`))]);
+    expect(log()[0]).not.toMatch(/very long|top/);
   });
 
   it('GET of an entity that TypeORM does not find is 404', async () => {
-    const response = await send('GET', '/shelves/77');
+    const response = await client.get('/pantry/find-shelf/77');
     expectError(response, 404, 'NOT_FOUND');
     expect(response.body.message).toBe('There is no such record');
-    expect(log).toEqual([]);
+    expect(log()).toEqual([]);
   });
 
   it.each([
@@ -293,7 +257,7 @@ describe('errors of a feature', () => {
   ])(
     'an exception of Nest, or of an optimistic lock, has its status, code and message: %s',
     async (name, status, errorCode, message) => {
-      const response = await send('GET', `/thrown/${name}`);
+      const response = await client.get(`/thrown/${name}`);
       expectError(response, status, errorCode);
       expect(response.body.message).toBe(message);
     },
@@ -302,10 +266,10 @@ describe('errors of a feature', () => {
   it.each(Object.keys(THROWN).slice(9))(
     'an error that is not of this service is a 500 and is logged: %s',
     async (name) => {
-      const response = await send('GET', `/thrown/${name}`);
+      const response = await client.get(`/thrown/${name}`);
       expectError(response, 500, 'INTERNAL_SERVER_ERROR');
       expectDiscreet(response);
-      expect(log).toEqual([expect.stringMatching(/^error GET \/thrown\/:name failed /)]);
+      expect(log()).toEqual([expect.stringMatching(/^error GET \/thrown\/:name failed /)]);
     },
   );
 
@@ -326,7 +290,7 @@ describe('errors of a feature', () => {
         expect(response.headers.get('retry-after')).toBe('7');
         expect(response.headers.get('x-ratelimit-remaining')).toBe('0');
       }
-      expect(log.filter((line) => line.startsWith('error'))).toEqual([]);
+      expect(log().filter((line) => line.startsWith('error'))).toEqual([]);
     },
   );
 
@@ -336,7 +300,7 @@ describe('errors of a feature', () => {
       const response = await client.get('/cookies', { 'x-hook': 'onRequest', 'x-plugin': name });
       expectError(response, 500, 'INTERNAL_SERVER_ERROR');
       expectDiscreet(response);
-      expect(log).toEqual([expect.stringMatching(/^error GET \/cookies failed /)]);
+      expect(log()).toEqual([expect.stringMatching(/^error GET \/cookies failed /)]);
     },
   );
 
@@ -344,7 +308,7 @@ describe('errors of a feature', () => {
     const response = await client.get('/broken-stream');
     expectError(response, 500, 'INTERNAL_SERVER_ERROR');
     expectDiscreet(response);
-    expect(log).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
+    expect(log()).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
   });
 });
 
