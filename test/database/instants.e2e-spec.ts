@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describeEngines, type EngineName, createDatabase, serverUrl } from '../support/engine.js';
+import { describeEngines, type EngineName, createDatabase } from '../support/engine.js';
 import { projectModule } from '../support/faults/preloaded.js';
-import { onServer } from '../support/postgres/postgres-server.js';
+import { onServer, setDefault } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
 /** First both passes of the repeated hour in New York. Before 1868, offsets of these zones have seconds. */
@@ -77,15 +77,13 @@ let number = 0;
 describeEngines('an instant', (engine: EngineName) => {
   let folder: string;
   let DATABASE: string;
-  let name: string;
 
   beforeEach(async () => {
     folder = temporaryFolder();
-    name = `instants_${process.pid}_${++number}`;
-    DATABASE = engine === 'sqlite' ? `sqlite:${folder}/instants.sqlite` : await createDatabase(name);
-    if (engine === 'postgres') {
-      await onServer(serverUrl(), (client) => client.query(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kathmandu'`));
-    }
+    DATABASE = `sqlite:${folder}/instants.sqlite`;
+    if (engine === 'sqlite') return;
+    DATABASE = await createDatabase(`instants_${process.pid}_${++number}`);
+    await setDefault(DATABASE, "timezone TO 'Asia/Kathmandu'");
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));

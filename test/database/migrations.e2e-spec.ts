@@ -10,7 +10,7 @@ import { openDataSource } from '../support/data-source.js';
 import { migrationOf } from '../support/migration-of.js';
 import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
-import { onServer } from '../support/postgres/postgres-server.js';
+import { onServer, setDefault } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 
 const MIGRATION = 'CreateCookiesAndStorage1790000000000';
@@ -123,10 +123,7 @@ describe('migrations', () => {
       try {
         for (const each of [dataSource, other]) each.migrations.push(slow);
         const first = migrate(dataSource);
-        await until(
-          () => runs === 1,
-          () => 'the first migrates',
-        );
+        await until(() => runs === 1, 'the first migrates');
         let isOver = false;
         const second = migrate(other).finally(() => (isOver = true));
         second.catch(() => {});
@@ -201,8 +198,7 @@ describe('migrations', () => {
       it('run longer than the transaction_timeout of the database (PostgreSQL 17)', async () => {
         const [known] = await dataSource.query<object[]>(`SELECT FROM pg_settings WHERE name = 'transaction_timeout'`);
         if (known === undefined) return;
-        await dataSource.query(`DO $$ BEGIN
-          EXECUTE format('ALTER DATABASE %I SET transaction_timeout = 200', current_database()); END $$`);
+        await setDefault(databaseUrlFor(folder), 'transaction_timeout = 200');
         // The time-out counts in sessions that begin later.
         await using later = await openDataSource({}, [], folder);
         later.migrations.push(migrationOf('Slow9000000000000', (runner) => runner.query('SELECT pg_sleep(0.5)')));

@@ -9,7 +9,7 @@ import { openDataSource } from '../support/data-source.js';
 import { createDatabase, describePostgres } from '../support/engine.js';
 import { until } from '../support/until.js';
 import { requestUntil } from '../support/load/request-until.js';
-import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { endSessions, onServer, PostgresServer, setDefault } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, sharedService, startService } from '../support/service.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
@@ -19,11 +19,7 @@ const freshDatabase = () => createDatabase(`connections_${process.pid}_${++datab
 describePostgres('a database whose transactions are SERIALIZABLE by default', () => {
   it('makes no concurrent write of two services 503', async () => {
     const url = await freshDatabase();
-    await onServer(url, (session) =>
-      session.query(
-        `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET default_transaction_isolation = 'serializable'`,
-      ),
-    );
+    await setDefault(url, "default_transaction_isolation = 'serializable'");
     await using first = await startService({ DATABASE_URL: url });
     await using second = await startService({ DATABASE_URL: url });
     const clients = [Client.of(first), Client.of(second)];

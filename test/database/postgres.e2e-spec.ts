@@ -3,19 +3,22 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import type { Environment } from '../../src/config/config.js';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { openDataSource, warningsDuring } from '../support/data-source.js';
 import { createDatabase, describePostgres } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
-import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { connectionsTo, onServer, PostgresServer, setDefault } from '../support/postgres/postgres-server.js';
 import { until } from '../support/until.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const LOCK_NOT_AVAILABLE = '55P03';
 const QUERY_CANCELED = '57014';
+
+const unavailable = (code: string) => ({ name: 'DatabaseUnavailableError', cause: { code } });
 
 const POOLS = { DATABASE_POOL_SIZE: '4', DATABASE_LIST_POOL_SIZE: '2' };
 
@@ -25,85 +28,66 @@ const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases
 const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
   (await fetch(`${managementUrl}/health/ready`)).status === 200;
 
-describePostgres('an empty schema with the name of the user', () => {
-  it('stops the start, which names both schemas, until the role has chosen one', async () => {
-    const DATABASE_URL = await freshDatabase();
-    const owned = { DATABASE_URL, LOG_LEVEL: 'silent' };
-    const found = async (): Promise<number> => {
-      await using service = await startService(owned);
-      return (await Client.of(service).get('/cookies')).body.length;
-    };
-    {
-      await using service = await startService(owned);
-      expect((await Client.of(service).post(COOKIE)).status).toBe(201);
-    }
-    const inOwn = (sql: string) => onServer(DATABASE_URL, (client) => client.query(sql));
-    await inOwn('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
-    await expect(found()).rejects.toThrow(
+describePostgres('the start', () => {
+  let url: string;
+
+  beforeEach(async () => {
+    url = await freshDatabase();
+  });
+
+  const query = (sql: string) => onServer(url, (client) => client.query(sql));
+
+  /** The number of cookies after a POST to a service that is started for it. */
+  const countAfterPost = async (environment: Environment = {}): Promise<string | null> => {
+    await using service = await startService({ DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment });
+    const client = Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    return (await client.get('/cookies?limit=1')).headers.get('x-total-count');
+  };
+
+  it('is stopped by an empty schema with the name of the user, and names both, until the role has chosen one', async () => {
+    await countAfterPost();
+    await query('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
+    await expect(countAfterPost()).rejects.toThrow(
       /its tables are in the schema public, but new ones would be in cookies, .* ALTER ROLE CURRENT_USER SET search_path = "public"/,
     );
-    await inOwn('DROP SCHEMA cookies');
-    expect(await found()).toBe(1);
+    await query('DROP SCHEMA cookies');
+    expect(await countAfterPost()).toBe('2');
   });
 
-  it('gets the tables if the table storage after it belongs to another application', async () => {
-    const DATABASE_URL = await freshDatabase();
-    await onServer(DATABASE_URL, (client) =>
-      client.query('CREATE TABLE storage (path text); CREATE SCHEMA AUTHORIZATION CURRENT_USER'),
-    );
-    await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
-    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
+  it('makes tables in a schema with the name of the user if the table storage after it is of another application', async () => {
+    await query('CREATE TABLE storage (path text); CREATE SCHEMA AUTHORIZATION CURRENT_USER');
+    expect(await countAfterPost()).toBe('1');
   });
-});
 
-describePostgres('a renamed schema', () => {
-  it('gets triggers that find its tables at the next start', async () => {
-    const owned = { DATABASE_URL: await freshDatabase(), LOG_LEVEL: 'silent' };
-    const statusOfPost = async (): Promise<number> => {
-      await using service = await startService(owned);
-      return (await Client.of(service).post(COOKIE)).status;
-    };
-    expect(await statusOfPost()).toBe(201);
-    await onServer(owned.DATABASE_URL, (client) =>
-      client.query(`ALTER SCHEMA public RENAME TO app; DO $$ BEGIN
-        EXECUTE format('ALTER DATABASE %I SET search_path = app', current_database()); END $$`),
-    );
-    expect(await statusOfPost()).toBe(201);
+  it('makes triggers that find the tables in a renamed schema', async () => {
+    await countAfterPost();
+    await query('ALTER SCHEMA public RENAME TO app');
+    await setDefault(url, 'search_path = app');
+    expect(await countAfterPost()).toBe('2');
   });
-});
 
-describePostgres('a database without a schema of the search path', () => {
-  it('stops the start with the search path and the remedy', async () => {
-    const DATABASE_URL = await freshDatabase();
-    await onServer(DATABASE_URL, (client) => client.query('DROP SCHEMA public'));
-    await expect(startService({ DATABASE_URL, LOG_LEVEL: 'silent' })).rejects.toThrow(
+  it('names the search path and the remedy if the database has none of its schemas', async () => {
+    await query('DROP SCHEMA public');
+    await expect(countAfterPost()).rejects.toThrow(
       /no schema of its search_path \("\$user", public\); create one of them, with CREATE SCHEMA/,
     );
-    await onServer(DATABASE_URL, (client) => client.query('CREATE SCHEMA public'));
-    await using service = await startService({ DATABASE_URL, LOG_LEVEL: 'silent' });
-    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
+    await query('CREATE SCHEMA public');
+    expect(await countAfterPost()).toBe('1');
   });
-});
 
-describePostgres('a statement that takes too long', () => {
-  it('stops the start with the reason of the server, and the remedy', async () => {
-    const DATABASE_URL = await freshDatabase();
-    await onServer(DATABASE_URL, (client) =>
-      client.query(`DO $$ BEGIN
-        EXECUTE format('ALTER DATABASE %I SET statement_timeout = 1', current_database()); END $$`),
-    );
-    await expect(startService({ DATABASE_URL, LOG_LEVEL: 'silent' })).rejects.toThrow(
+  it('gives the reason of the server and the remedy if a statement takes too long', async () => {
+    await setDefault(url, 'statement_timeout = 1');
+    await expect(countAfterPost()).rejects.toThrow(
       /did not finish in time \(canceling statement due to statement timeout\); .* raise that limit of the user/,
     );
   });
 
-  it('stops the start with the reason of the server if another session has locked the storage', async () => {
-    const DATABASE_URL = await freshDatabase();
-    const settings = { DATABASE_URL, DATABASE_BUSY_TIMEOUT: '300', LOG_LEVEL: 'silent' };
-    await (await startService(settings)).stop();
-    await onServer(DATABASE_URL, async (client) => {
+  it('gives the reason of the server if another session has locked the storage', async () => {
+    await countAfterPost();
+    await onServer(url, async (client) => {
       await client.query('BEGIN; UPDATE storage SET used = used');
-      await expect(startService({ ...settings, COOKIES_CAPACITY: '5' })).rejects.toThrow(
+      await expect(countAfterPost({ DATABASE_BUSY_TIMEOUT: '300', COOKIES_CAPACITY: '5' })).rejects.toThrow(
         'could not finish in time (55P03: canceling statement due to lock timeout)',
       );
     });
@@ -180,10 +164,8 @@ describePostgres('a transaction', () => {
     await runner.startTransaction();
     await runner.query('UPDATE notes SET name = $1 WHERE id = 1', ['held']);
     const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
-    const error = await rename().catch((reason: Error) => reason);
-    expect(error).toBeInstanceOf(DatabaseUnavailableError);
     // The lock's own time-out is the cause, not the time-out of the statement or of the transaction.
-    expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
+    await expect(rename()).rejects.toMatchObject(unavailable(LOCK_NOT_AVAILABLE));
     await expect(dataSource.query('SELECT 1')).resolves.toBeDefined();
     await runner.rollbackTransaction();
     await runner.release();
@@ -193,8 +175,7 @@ describePostgres('a transaction', () => {
 
   it('whose statement exceeds DATABASE_STATEMENT_TIMEOUT is unavailable', async () => {
     const sleeping = transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(5)`);
-    await expect(sleeping).rejects.toThrow(DatabaseUnavailableError);
-    await expect(sleeping).rejects.toMatchObject({ cause: { code: QUERY_CANCELED } });
+    await expect(sleeping).rejects.toMatchObject(unavailable(QUERY_CANCELED));
     await expect(dataSource.query('SELECT pg_sleep(5)')).rejects.toThrow(DatabaseUnavailableError);
   });
 
@@ -224,9 +205,10 @@ describePostgres('a transaction', () => {
   it('that holds a connection, like all others, does not delay a check of the database', async () => {
     const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.startTransaction()));
-    const rejection: unknown = await dataSource.query('SELECT 1').catch((error: unknown) => error);
-    expect(rejection).toBeInstanceOf(DatabaseUnavailableError);
-    expect(rejection).toMatchObject({ message: 'No connection to the database was free within 400 ms' });
+    await expect(dataSource.query('SELECT 1')).rejects.toMatchObject({
+      name: 'DatabaseUnavailableError',
+      message: 'No connection to the database was free within 400 ms',
+    });
     await expect(engineOf(dataSource).check()).resolves.toBeUndefined();
     for (const runner of runners) {
       await runner.rollbackTransaction();
@@ -270,13 +252,9 @@ describePostgres('a transaction', () => {
       await sleep(1300);
       await manager.query('SELECT 1');
     });
-    for (const rejected of await Promise.allSettled([hanging, inTypeOrm])) {
-      const reason = {
-        name: 'DatabaseUnavailableError',
-        kind: 'busy',
-        message: expect.stringMatching(/paused for too long/),
-      };
-      expect(rejected).toMatchObject({ reason });
+    const busy = { name: 'DatabaseUnavailableError', kind: 'busy' };
+    for (const { reason } of (await Promise.allSettled([hanging, inTypeOrm])) as PromiseRejectedResult[]) {
+      expect(reason).toMatchObject({ ...busy, message: expect.stringMatching(/paused for too long/) });
     }
     expect(await dataSource.query(`SELECT name FROM notes WHERE name IN ('hanging', 'pausing')`)).toEqual([]);
   });
@@ -290,24 +268,19 @@ describePostgres('a transaction', () => {
       await sleep(300);
       await tx.sql`SELECT 1`;
     });
-    const reason = { name: 'DatabaseUnavailableError', kind: 'busy' };
-    await expect(exceeding).rejects.toMatchObject({
-      ...reason,
-      message: expect.stringContaining('transaction_timeout'),
-    });
+    const message = expect.stringContaining('transaction_timeout');
+    await expect(exceeding).rejects.toMatchObject({ name: 'DatabaseUnavailableError', kind: 'busy', message });
   });
 
   it('in which a statement failed is not committed, though the failure was overlooked', async () => {
-    const overlooking = transaction(dataSource, async (tx) => {
-      await tx.sql`UPDATE notes SET name = 'overlooked' WHERE id = 2`;
-      await tx.sql`INSERT INTO notes VALUES (2, 'twice')`.catch(() => undefined);
-    });
-    await expect(overlooking).rejects.toThrow('transaction is aborted');
-    const inTypeOrm = dataSource.transaction(async (manager) => {
-      await manager.query(`UPDATE notes SET name = 'overlooked' WHERE id = 2`);
-      await manager.query(`INSERT INTO notes VALUES (2, 'twice')`).catch(() => undefined);
-    });
-    await expect(inTypeOrm).rejects.toThrow('transaction is aborted');
+    const overlook = async (query: (sql: string) => Promise<unknown>): Promise<void> => {
+      await query(`UPDATE notes SET name = 'overlooked' WHERE id = 2`);
+      await query(`INSERT INTO notes VALUES (2, 'twice')`).catch(() => undefined);
+    };
+    const lean = transaction(dataSource, (tx) => overlook((sql) => tx.query(sql, [])));
+    await expect(lean).rejects.toThrow('transaction is aborted');
+    const ofTypeOrm = dataSource.transaction((manager) => overlook((sql) => manager.query(sql)));
+    await expect(ofTypeOrm).rejects.toThrow('transaction is aborted');
     expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
   });
 });
@@ -392,12 +365,9 @@ describePostgres('a server', () => {
     });
 
     it('reports that a database in another encoding cannot be used', async () => {
-      await onServer(url, (client) =>
-        client.query(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`),
-      );
-      const latin = new URL(url);
-      latin.pathname = '/latin';
-      expect(await start(latin.href)).toContain('LATIN1');
+      const create = `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`;
+      await onServer(url, (client) => client.query(create));
+      expect(await start(server.url('latin'))).toContain('LATIN1');
     });
 
     it('reports that the server requires TLS, a password or a line of pg_hba.conf', async () => {
@@ -432,9 +402,8 @@ describePostgres('a server', () => {
       await until(() => ledger.acknowledged.size > 100, 'clients write');
       await server.crash();
       await until(async () => !(await isReady(service)), 'the service is not ready');
-      const refused = await Client.of(service).get('/cookies/1');
-      expect(refused.status).toBe(503);
-      expect(refused.headers.get('retry-after')).toBe('1');
+      const { status, headers } = await Client.of(service).get('/cookies/1');
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
       expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
       await server.start();
       await until(() => isReady(service), 'the service is ready again', 10_000);
@@ -508,14 +477,12 @@ describePostgres('a server', () => {
 
     it('is rejected when its certificate has expired, which another authority would not change', async () => {
       const [crt, key] = ['server.crt', 'server.key'].map((name) => join(server.folder, 'data', name));
-      execFileSync('openssl', ['x509', '-in', crt!, '-signkey', key!, '-days', '-1', '-out', crt!], {
-        stdio: 'ignore',
-      });
+      const args = ['x509', '-in', crt!, '-signkey', key!, '-days', '-1', '-out', crt!];
+      execFileSync('openssl', args, { stdio: 'ignore' });
       await server.stop();
       await server.start();
-      expect(await startAt('localhost', 'verify-full', readFileSync(crt!, 'utf8'))).toMatch(
-        /not valid now .* renew it/,
-      );
+      const message = await startAt('localhost', 'verify-full', readFileSync(crt!, 'utf8'));
+      expect(message).toMatch(/not valid now .* renew it/);
     });
 
     it('is rejected when it requires a certificate of the client', async () => {

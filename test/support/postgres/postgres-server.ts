@@ -228,6 +228,11 @@ export async function connectionsTo(url: string): Promise<number> {
   return (await onServer(url, (client) => client.query(sql))).rows.length;
 }
 
+/** Sets a default of the sessions on a database that begin later, such as `statement_timeout = 1`. */
+export async function setDefault(url: string, setting: string): Promise<void> {
+  await onServer(url, (client) => client.query(`ALTER DATABASE "${client.database}" SET ${setting}`));
+}
+
 /** Runs SQL on a server, without the service. */
 export async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
