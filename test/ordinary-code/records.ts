@@ -31,14 +31,6 @@ export const RECORDS: Habits = {
     await items.remove(await items.findBy({ name: Like(`${name} %`) }));
     expect([new Set(identifiers.map(({ id }) => id as number)).size, await count(context)]).toEqual([1500, 0]);
   },
-  'several with given ids and without, in one insert()': async ({ items, name }) => {
-    await items.insert([{ id: 9000, name }, { name: `${name} b` }]);
-    expect((await items.save({ name: `${name} c` })).id > 9000).toEqual(true);
-  },
-  'insert() of many gives as many identifiers, ascending': async ({ items, name }) => {
-    const { identifiers } = await items.insert([{ name: `${name} a` }, { name: `${name} b` }]);
-    expect(identifiers[1]!['id'] - identifiers[0]!['id']).toEqual(1);
-  },
   'insert() of given ids and generated ones gives each object its own id': async ({ items, name }) => {
     const given = [20_000, undefined, 20_002, 19_000, undefined].map(
       (id, index) => ({ id, name: `${name} ${index}` }) as Item,

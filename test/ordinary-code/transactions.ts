@@ -58,29 +58,6 @@ export const TRANSACTIONS: Habits = {
     await runner.release();
     expect([saved, await count(context)]).toEqual(['This query runner has begun a transaction already', 0]);
   },
-  'a query runner released inside a transaction undoes it': async (context) => {
-    const runner = context.dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.manager.insert(Item, { name: context.name });
-    await runner.release();
-    expect(await count(context)).toEqual(0);
-  },
-  'a released query runner runs nothing': async ({ dataSource }) => {
-    const runner = dataSource.createQueryRunner();
-    await runner.release();
-    await expect(runner.query('SELECT 1')).rejects.toThrow('Query runner already released');
-  },
-  'a save that is not awaited becomes no separate transaction': async (context) => {
-    let late: Promise<unknown> | undefined;
-    await context.dataSource.transaction(async (manager) => {
-      late = manager
-        .insert(Item, { name: context.name })
-        .then(() => manager.insert(Item, { name: `${context.name} b` }));
-      late.catch(() => undefined);
-      await manager.query('SELECT 1');
-    });
-    await expect(late).rejects.toThrow('Query runner already released');
-  },
   'a temporary table outside a transaction is rejected': ({ dataSource }) =>
     expect(dataSource.query('CREATE TEMPORARY TABLE items (id integer)')).rejects.toThrow(/SET LOCAL|ordinary table/),
   'pessimistic_write locks inside a transaction': async ({ dataSource, items, name }) => {
