@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
+import { shared } from './support/shared.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -30,18 +31,9 @@ function readTour(): { script: string; steps: Step[] } {
 }
 
 describe('the README', () => {
-  let folder: string;
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    folder = temporaryFolder();
-    service = await ServiceProcess.start(folder, { NODE_ENV: 'development', JWT_SECRET: undefined });
-  });
-
-  afterAll(async () => {
-    await service.end();
-    rmSync(folder, { recursive: true });
-  });
+  const folder = temporaryFolder();
+  const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+  const service = shared(() => ServiceProcess.start(folder, environment));
 
   it('shows a tour whose commands get the responses that it shows', async () => {
     const { script, steps } = readTour();

@@ -1,40 +1,32 @@
 import './audited-cookies.js';
+import { isDeepStrictEqual } from 'node:util';
 import { getDataSourceToken } from '@nestjs/typeorm';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { DataSource } from 'typeorm';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { describeInBrowser, launchBrowser } from '../support/browser.js';
-import { PrefixProxy } from './prefix-proxy.js';
-import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { startPrefixProxy } from './prefix-proxy.js';
+import { Client, COOKIE, sharedService, token } from '../support/service.js';
+import { shared } from '../support/shared.js';
+import { until } from '../support/until.js';
 
 const RESOURCES = ['cookies', 'sleighs', 'outings'];
 const SCOPE = ['admin:read', 'audit:read', ...RESOURCES.flatMap((name) => [`${name}:read`, `${name}:write`])].join(' ');
 
 describeInBrowser('the admin page', () => {
-  let service: Service;
-  let browser: Browser;
+  const settings = { ADMIN_PAGE: 'true', DOCS: 'false' };
+  const { service } = sharedService(settings, [OutingsModule], [new CreateOutings1790000400000()]);
+  const client = Client.of(service, { scope: SCOPE });
+  const browser = shared(launchBrowser);
   let page: Page;
-  let client: Client;
   let bearer: string;
   let origin: string;
   const requests: string[] = [];
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    service = await startService(
-      { ADMIN_PAGE: 'true', DOCS: 'false' },
-      [OutingsModule],
-      [new CreateOutings1790000400000()],
-    );
     bearer = await token({ scope: SCOPE });
-    client = Client.bearing(service, bearer);
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await service.stop();
   });
 
   beforeEach(async () => {
@@ -147,7 +139,7 @@ describeInBrowser('the admin page', () => {
     await page.getByLabel('cinnamon').and(page.locator(':checked')).waitFor();
     const expected = (await read('/cookies?sort=-id&flavor=vanilla&flavor=cinnamon&limit=50')) as any[];
     const lines = expected.map(({ id, flavor, size, wish }) => [id, flavor, size, wish].join('\t'));
-    await expectEventually(rows, lines);
+    await until(async () => isDeepStrictEqual(await rows(), lines), 'the records of the list');
     await go('/cookies');
     const [first] = await rows();
     await page.getByRole('link', { name: 'Next page' }).click();
@@ -251,7 +243,7 @@ describeInBrowser('the admin page', () => {
     'works behind a proxy that adds a prefix and makes ETags weak: /store%s',
     async (path) => {
       await page.context().close();
-      await using proxy = await PrefixProxy.start(service.url, '/store');
+      await using proxy = await startPrefixProxy(service.url, '/store');
       await open({}, proxy.url, path);
       await visit('/cookies?sort=-id');
       await button('Add a cookie').click();
@@ -328,7 +320,7 @@ describeInBrowser('the admin page', () => {
     const wish = `"><img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`;
     const { id } = await added({ wish });
     await visit('/cookies?sort=-id');
-    await expectEventually(async () => (await rows())[0]?.split('\t').at(-1), wish);
+    await until(async () => (await rows())[0]?.endsWith(`\t${wish}`) === true, 'the hostile wish');
     await go(`/cookies/${id}`);
     expect(await page.locator('dd').last().innerText()).toBe(wish);
     await client.request('POST', '/sleighs', { body: { seats: 6 } });
@@ -374,10 +366,3 @@ describeInBrowser('the admin page', () => {
     complaints.length = 0;
   });
 });
-
-async function expectEventually<T>(get: () => Promise<T>, expected: T): Promise<void> {
-  for (let attempt = 0; attempt < 50 && JSON.stringify(await get()) !== JSON.stringify(expected); attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  expect(await get()).toEqual(expected);
-}

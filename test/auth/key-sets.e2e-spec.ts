@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startServer } from '../support/local-server.js';
+import { shared } from '../support/shared.js';
 import { sharedService } from '../support/service.js';
 import { claims, ecdsa, expectInvalidToken, hmac, jws, list, rsa, type Signature } from './jws.js';
 
@@ -28,31 +28,21 @@ const pemOf = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ fo
 const signed = ({ privateKey }: { privateKey: KeyObject } = good!): Signature => rsa('sha256', privateKey);
 
 describe('a key set with good and bad keys', () => {
-  let provider: Server;
-  let issuer: string;
   let loads = 0;
-
-  beforeAll(async () => {
-    provider = createServer((_request, response) => {
+  const provider = shared(() =>
+    startServer((_request, response) => {
       loads++;
       response.end(JSON.stringify({ keys: KEYS }));
-    });
-    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
-    issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
-  });
+    }),
+  );
 
   const { service } = sharedService(() => ({
-    ...{ JWT_ISSUER: issuer, JWT_JWKS_URI: `${issuer}/keys`, JWT_AUDIENCE: 'cookies' },
+    ...{ JWT_ISSUER: provider.url, JWT_JWKS_URI: `${provider.url}/keys`, JWT_AUDIENCE: 'cookies' },
     JWT_SECRET: undefined,
   }));
 
-  afterAll(() => {
-    provider.closeAllConnections();
-    provider.close();
-  });
-
   const send = (header: object, signature: Signature, changes: object = {}) =>
-    list(service, jws(header, claims({ iss: issuer, aud: 'cookies', ...changes }), signature));
+    list(service, jws(header, claims({ iss: provider.url, aud: 'cookies', ...changes }), signature));
 
   it.each<[what: string, header: object, signature: Signature]>([
     ['RS256 and a key id', { alg: 'RS256', kid: 'good' }, signed()],

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { Provider } from 'oidc-provider';
+import { type LocalServer, startServer } from '../support/local-server.js';
 
 export const AUDIENCE = 'https://cookies.example.com';
 const CLIENT = { id: 'baker', secret: 'a secret of the test only' };
@@ -20,8 +20,7 @@ const ID_TOKEN_KEY = await privateJwk('RS256', 'id-tokens');
 export class OpenIdProvider {
   /** Paths of all requests. */
   readonly requests: string[] = [];
-  private server!: Server;
-  private port = 0;
+  private server?: LocalServer;
   private listener!: (...exchange: Parameters<RequestListener>) => unknown;
 
   static async start(keys: JWK[]): Promise<OpenIdProvider> {
@@ -32,7 +31,7 @@ export class OpenIdProvider {
   }
 
   get issuer(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return this.server!.url;
   }
 
   /** Publishes these keys, and signs with the first one. */
@@ -69,18 +68,15 @@ export class OpenIdProvider {
   }
 
   async listen(): Promise<void> {
-    this.server = createServer((request, response) => {
+    const port = this.server && Number(new URL(this.issuer).port);
+    this.server = await startServer((request, response) => {
       this.requests.push(request.url!);
       this.listener(request, response);
-    });
-    await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
-    this.port = (this.server.address() as AddressInfo).port;
+    }, port);
   }
 
   async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
-    await closed;
+    await this.server![Symbol.asyncDispose]();
   }
 
   /** An access token of the grant client credentials. */

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expectError } from '../support/expect-error.js';
+import { startServer } from '../support/local-server.js';
+import { shared } from '../support/shared.js';
 import { SECRET, sharedService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, hmac, jws, list, now, rsa } from './jws.js';
 
@@ -96,27 +96,15 @@ const PROVIDERS: Record<string, ProviderTokens> = {
 describe('with JWT_ISSUERS of five issuers, and JWT_SECRET', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const signature = rsa('sha256', privateKey);
-  let keySet: Server;
-  let jwksUri: string;
-
-  beforeAll(async () => {
-    // Microsoft publishes keys without `alg`, and with certificates.
-    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'key', use: 'sig', x5t: 'key', x5c: ['MIIC'] };
-    keySet = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
-    await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve));
-    jwksUri = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/keys`;
-  });
+  // Microsoft publishes keys without `alg`, and with certificates.
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'key', use: 'sig', x5t: 'key', x5c: ['MIIC'] };
+  const keySet = shared(() => startServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] }))));
 
   const { service } = sharedService(() => {
     const issuers = Object.values(PROVIDERS).map(({ issuer, audience, scopeClaim }) => {
-      return { issuer, audience, scopeClaim, jwksUri };
+      return { issuer, audience, scopeClaim, jwksUri: `${keySet.url}/keys` };
     });
     return { JWT_SECRET: SECRET, JWT_ISSUERS: JSON.stringify(issuers) };
-  });
-
-  afterAll(() => {
-    keySet.closeAllConnections();
-    keySet.close();
   });
 
   const tokenOf = ({ issuer, header, payload }: ProviderTokens, changes: object = {}, sign = signature): string =>

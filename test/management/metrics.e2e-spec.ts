@@ -21,6 +21,7 @@ import {
   temporaryFolder,
   token,
 } from '../support/service.js';
+import { shared } from '../support/shared.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
 import { until } from '../support/until.js';
@@ -277,11 +278,7 @@ describe('GET /metrics', () => {
   });
 
   describePostgres('while PostgreSQL', () => {
-    let server: PostgresServer;
-
-    beforeAll(async () => {
-      server = await PostgresServer.create();
-    });
+    const server = shared(() => PostgresServer.create());
 
     // Longer than the time-out of a scraper.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
@@ -293,8 +290,6 @@ describe('GET /metrics', () => {
     beforeAll(() => client.post(COOKIE));
 
     afterEach(() => server.thaw());
-
-    afterAll(() => server.remove());
 
     it('is frozen comes in time for a scraper, without the numbers of records of six resources', async () => {
       expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(1);

@@ -1,18 +1,14 @@
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { describeInBrowser, launchBrowser } from '../support/browser.js';
 import { COOKIE, sharedService, token } from '../support/service.js';
+import { shared } from '../support/shared.js';
 
 describeInBrowser('the docs page', () => {
-  let browser: Browser;
-  afterAll(() => browser?.close());
   const { service, client } = sharedService();
+  const browser = shared(launchBrowser);
   let page: Page;
   const requests: string[] = [];
   const complaints: string[] = [];
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
 
   beforeEach(async () => {
     const context = await browser.newContext();

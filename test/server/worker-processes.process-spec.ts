@@ -10,6 +10,7 @@ import { sendRejectedRequests } from '../support/load/rejected-requests.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { shared } from '../support/shared.js';
 import { until } from '../support/until.js';
 import {
   inWorkers,
@@ -67,13 +68,8 @@ describe('a worker that cannot start', () => {
 
 /** Each test continues with the service of the previous one. */
 describe('a SIGHUP', () => {
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' });
-  });
-
-  afterAll(() => service.end('SIGKILL'));
+  const settings = { WORKERS: '2', SHUTDOWN_TIMEOUT: '0' };
+  const service = shared(() => ServiceProcess.start(temporaryFolder(), settings));
 
   const count = (text: string): number => service.output.split(text).length - 1;
 
@@ -137,102 +133,96 @@ const ON_A_COPY_WITH_A_PIPE = [
 /** Each test continues with the service of the previous one. */
 describe('a service with two workers', () => {
   const place = temporaryFolder();
-  let shared: ServiceProcess;
+  const environment = { WORKERS: '2', SHUTDOWN_TIMEOUT: '60000', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) };
+  const service = shared(() => ServiceProcess.start(place, environment, { through: ON_A_COPY_WITH_A_PIPE }));
 
-  beforeAll(async () => {
-    const environment = { WORKERS: '2', SHUTDOWN_TIMEOUT: '60000', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) };
-    shared = await ServiceProcess.start(place, environment, { through: ON_A_COPY_WITH_A_PIPE });
-  });
-
-  afterAll(() => shared.end('SIGKILL'));
-
-  const health = (probe: 'live' | 'ready') => fetch(`${shared.managementUrl}/health/${probe}`);
+  const health = (probe: 'live' | 'ready') => fetch(`${service.managementUrl}/health/${probe}`);
 
   /** Waits until a probe succeeds; on a loaded machine a worker may once reply too late. */
   const untilHealthy = (probe: 'live' | 'ready'): Promise<void> =>
     until(async () => (await health(probe)).status === 200, `GET /health/${probe} returns 200`);
 
   it('responds from both on one port, each sees what the other has stored, and logs its addresses once', async () => {
-    const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(shared, { method: 'POST' })));
+    const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(service, { method: 'POST' })));
     expect(posts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
-    expect(new Set(posts.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
+    expect(new Set(posts.map(({ worker }) => worker))).toEqual(new Set(workersOf(service)));
     for (const id of Array.from({ length: 10 }, (_, index) => index + 1)) {
       const path = `/cookies/${id}`;
-      const [one, other] = [await sendAlone(shared, { path }), await sendAlone(shared, { path })];
+      const [one, other] = [await sendAlone(service, { path }), await sendAlone(service, { path })];
       expect([one.status, other.status]).toEqual([200, 200]);
       expect(one.worker).not.toBe(other.worker);
     }
-    expect(shared.output.match(/Cookies: /g)).toHaveLength(1);
-    expect(shared.output.match(/Ran the migrations/g)).toHaveLength(1);
-    expect(shared.output).not.toContain('Mapped {');
+    expect(service.output.match(/Cookies: /g)).toHaveLength(1);
+    expect(service.output.match(/Ran the migrations/g)).toHaveLength(1);
+    expect(service.output).not.toContain('Mapped {');
   });
 
   it('logs exactly one whole line for each of 3 000 requests, and its metrics count them, when its reader stalls for a time', async () => {
     const count = 3000;
-    shared.child.stdout!.pause();
-    await sendRejectedRequests(shared, count, { connections: 20 });
-    await untilMetric(shared, LISTS.replace('200', '401'), count);
+    service.child.stdout!.pause();
+    await sendRejectedRequests(service, count, { connections: 20 });
+    await untilMetric(service, LISTS.replace('200', '401'), count);
     // Now both workers write to a full pipe.
-    shared.child.stdout!.resume();
-    await until(() => shared.output.split('"status":401').length > count, `${count} lines`);
-    const ids = shared.lines.filter(({ status }) => status === 401).map(({ requestId }) => requestId);
+    service.child.stdout!.resume();
+    await until(() => service.output.split('"status":401').length > count, `${count} lines`);
+    const ids = service.lines.filter(({ status }) => status === 401).map(({ requestId }) => requestId);
     expect(ids).toHaveLength(count);
     expect(new Set(ids).size).toBe(count);
   });
 
   it('adds its metrics up exactly, also those of workers that have been replaced, and ignores messages of modules', async () => {
-    await untilMetric(shared, 'storage_records{resource="cookies"}', countsOf(place).count);
-    await untilMetric(shared, 'storage_capacity_records{resource="cookies"}', 10_000);
-    await untilMetric(shared, 'http_response_buffer_limit_bytes', 67_108_864);
-    await untilMetric(shared, 'workers_serving', 2);
-    const before = await metricsOf(shared);
+    await untilMetric(service, 'storage_records{resource="cookies"}', countsOf(place).count);
+    await untilMetric(service, 'storage_capacity_records{resource="cookies"}', 10_000);
+    await untilMetric(service, 'http_response_buffer_limit_bytes', 67_108_864);
+    await untilMetric(service, 'workers_serving', 2);
+    const before = await metricsOf(service);
     const lists = before.get(LISTS) ?? 0;
-    for (let sent = 0; sent < 21; sent++) await sendAlone(shared);
+    for (let sent = 0; sent < 21; sent++) await sendAlone(service);
     await sleep(500);
-    expect((await metricsOf(shared)).get(LISTS)).toBe(lists + 21);
-    await untilMetric(shared, LISTS.replace('_count{', '_bucket{le="+Inf",'), lists + 21);
-    shared.child.kill('SIGHUP');
-    for (let sent = 0; sent < 11; sent++) expect((await sendAlone(shared)).status).toBe(200);
-    await shared.printed('The workers are replaced');
-    await untilMetric(shared, LISTS, lists + 32);
-    expect((await metricsOf(shared)).get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
+    expect((await metricsOf(service)).get(LISTS)).toBe(lists + 21);
+    await untilMetric(service, LISTS.replace('_count{', '_bucket{le="+Inf",'), lists + 21);
+    service.child.kill('SIGHUP');
+    for (let sent = 0; sent < 11; sent++) expect((await sendAlone(service)).status).toBe(200);
+    await service.printed('The workers are replaced');
+    await untilMetric(service, LISTS, lists + 32);
+    expect((await metricsOf(service)).get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
   });
 
   it('stays ready when a worker is killed, and replaces it', async () => {
     const ledger = new Ledger();
-    const before = await metricsOf(shared);
-    const load = new Load([shared], ledger, CLIENTS);
-    const [killed, other] = workersOf(shared);
+    const before = await metricsOf(service);
+    const load = new Load([service], ledger, CLIENTS);
+    const [killed, other] = workersOf(service);
     await untilWritten(ledger, 50);
     process.kill(killed!, 'SIGKILL');
-    await shared.printed(`(process ${killed}) has ended (SIGKILL)`);
-    expect(await sendAlone(shared)).toEqual({ status: 200, worker: other });
+    await service.printed(`(process ${killed}) has ended (SIGKILL)`);
+    expect(await sendAlone(service)).toEqual({ status: 200, worker: other });
     await untilHealthy('ready');
-    await untilServing(shared, 2, killed);
+    await untilServing(service, 2, killed);
     await load.end();
-    const after = await metricsOf(shared);
+    const after = await metricsOf(service);
     expect(after.get('worker_crashes_total')! - before.get('worker_crashes_total')!).toBe(1);
     expect(after.get(LISTS)).toBeGreaterThan(before.get(LISTS) ?? 0);
     // Only connections of the killed worker have broken, each once.
     expect(ledger.answered(/unknown/)).toBeLessThanOrEqual(CLIENTS);
     expect(ledger.lostIn(storedIn(place))).toEqual([]);
-    const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(shared)));
-    expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
+    const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(service)));
+    expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(service)));
   });
 
   it('is neither live nor ready while one of them does not respond', async () => {
-    const [frozen] = workersOf(shared);
+    const [frozen] = workersOf(service);
     process.kill(frozen!, 'SIGSTOP');
     try {
       const live = await Promise.all(Array.from({ length: 12 }, () => health('live')));
       expect(new Set(live.map(({ status }) => status))).toEqual(new Set([503]));
-      expect(shared.output).not.toContain('MaxListenersExceededWarning');
+      expect(service.output).not.toContain('MaxListenersExceededWarning');
       const ready = await health('ready');
       expect(ready.status).toBe(503);
       expect(await ready.json()).toMatchObject({
         checks: { running: expect.stringMatching(/^Worker .* does not respond$/) },
       });
-      expect((await metricsOf(shared)).get('storage_records{resource="cookies"}')).toEqual(expect.any(Number));
+      expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toEqual(expect.any(Number));
     } finally {
       process.kill(frozen!, 'SIGCONT');
     }
@@ -243,22 +233,22 @@ describe('a service with two workers', () => {
   it('logs that the process of a worker cannot be made, and tries again', async () => {
     const [program, away] = [join(place, 'node'), join(place, 'away')];
     renameSync(program, away);
-    process.kill(workersOf(shared)[0]!, 'SIGKILL');
-    await shared.printed('ENOENT');
+    process.kill(workersOf(service)[0]!, 'SIGKILL');
+    await service.printed('ENOENT');
     renameSync(away, program);
-    await untilServing(shared, 2);
+    await untilServing(service, 2);
   });
 
   it('replaces a killed worker and ends without delay while the reader of its log stalls', async () => {
-    shared.child.stdout!.pause();
+    service.child.stdout!.pause();
     // Several times the size of the pipe's buffer.
-    await sendRejectedRequests(shared, 1000);
-    const [killed] = workersOf(shared);
+    await sendRejectedRequests(service, 1000);
+    const [killed] = workersOf(service);
     process.kill(killed!, 'SIGKILL');
-    await untilServing(shared, 2, killed);
-    await sendRejectedRequests(shared, 1000);
+    await untilServing(service, 2, killed);
+    await sendRejectedRequests(service, 1000);
     const began = performance.now();
-    expect(await shared.end()).toBe(0);
+    expect(await service.end()).toBe(0);
     // Less than SHUTDOWN_TIMEOUT.
     expect(performance.now() - began).toBeLessThan(40_000);
   });
@@ -266,17 +256,11 @@ describe('a service with two workers', () => {
 
 describe('a service with two workers, MANAGEMENT_HOST and METRICS_TOKEN_FILE', () => {
   const TOKEN = 'c29tZSByYW5kb20gYnl0ZXM=';
-  let service: ServiceProcess;
-
-  beforeAll(() => {
-    const folder = temporaryFolder();
-    const file = join(folder, 'metrics-token');
-    writeFileSync(file, `${TOKEN}\n`);
-    const environment = { WORKERS: '2', MANAGEMENT_HOST: '127.0.0.2', METRICS_TOKEN_FILE: file };
-    service = ServiceProcess.spawn(folder, environment);
-  });
-
-  afterAll(() => service.end('SIGKILL'));
+  const folder = temporaryFolder();
+  const file = join(folder, 'metrics-token');
+  writeFileSync(file, `${TOKEN}\n`);
+  const environment = { WORKERS: '2', MANAGEMENT_HOST: '127.0.0.2', METRICS_TOKEN_FILE: file };
+  const service = shared(() => Promise.resolve(ServiceProcess.spawn(folder, environment)));
 
   it('replaces all of them after a SIGHUP that comes while they start', async () => {
     await until(() => workersOf(service).length > 0, 'the first worker');

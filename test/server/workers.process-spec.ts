@@ -4,6 +4,7 @@ import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { connected, responsesIn } from '../support/raw-http.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { shared } from '../support/shared.js';
 import { untilWritten } from '../faults/fault.js';
 import { Load } from '../support/load/load.js';
 import { workersOf } from '../support/workers/workers.js';
@@ -15,14 +16,8 @@ const WAITING = 100;
 describe('a service with two workers under load', () => {
   const folder = temporaryFolder();
   const ledger = new Ledger();
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    const environment = { WORKERS: '2', COOKIES_CAPACITY: '1000000', ...LOGS_ITS_SIGNAL };
-    service = await ServiceProcess.start(folder, environment);
-  });
-
-  afterAll(() => service.end('SIGKILL'));
+  const environment = { WORKERS: '2', COOKIES_CAPACITY: '1000000', ...LOGS_ITS_SIGNAL };
+  const service = shared(() => ServiceProcess.start(folder, environment));
 
   const hooks = (): number => service.output.split('hook: SIGTERM').length - 1;
 

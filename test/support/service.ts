@@ -9,6 +9,7 @@ import { JwtService } from '@nestjs/jwt';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Environment } from '../../src/config/config.js';
 import { databaseUrlFor } from './engine.js';
+import { shared } from './shared.js';
 
 /** The secret for the tokens of all test services. */
 export const SECRET = randomBytes(32).toString('base64url');
@@ -80,12 +81,9 @@ export function sharedService(
   environment: Environment | (() => Environment | Promise<Environment>) = {},
   ...others: StartArguments extends [unknown?, ...infer Others] ? Others : never
 ): { readonly service: Service; readonly client: Client } {
-  let running: Service | undefined;
-  beforeAll(async () => {
-    running = await startService(typeof environment === 'function' ? await environment() : environment, ...others);
-  });
-  afterAll(() => running?.stop());
-  const service = new Proxy({} as Service, { get: (_target, name): unknown => Reflect.get(running!, name) });
+  const service = shared(async () =>
+    startService(typeof environment === 'function' ? await environment() : environment, ...others),
+  );
   return { service, client: Client.of(service) };
 }
 

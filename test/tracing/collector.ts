@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { type LocalServer, startServer } from '../support/local-server.js';
 
 /** A span in the JSON of OTLP 1, with its attributes by name. */
 export interface CollectedSpan {
@@ -26,19 +25,19 @@ export class Collector implements AsyncDisposable {
   readonly spans: CollectedSpan[] = [];
   readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = [];
 
-  private constructor(private readonly server: Server) {}
+  private server!: LocalServer;
 
   /** @param respond replaces the response, for tests of a faulty collector */
   static async start(respond: (response: ServerResponse) => void = (response) => response.end('{}')) {
-    const server = createServer();
-    const collector = new Collector(server);
-    server.on('request', (request, response) => void collector.collect(request).then(() => respond(response)));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const collector = new Collector();
+    collector.server = await startServer(
+      (request, response) => void collector.collect(request).then(() => respond(response)),
+    );
     return collector;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return this.server.url;
   }
 
   named(name: string): CollectedSpan[] {
@@ -51,8 +50,7 @@ export class Collector implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await this.server[Symbol.asyncDispose]();
   }
 
   private async collect(request: IncomingMessage): Promise<void> {

@@ -7,6 +7,7 @@ import { Batcher } from '../../src/database/batcher.js';
 import { transaction } from '../../src/database/engine.js';
 import { engineInUse } from '../support/engine.js';
 import { Client, COOKIE, startService } from '../support/service.js';
+import { shared } from '../support/shared.js';
 import { type CollectedSpan, Collector } from './collector.js';
 
 const CLIENTS = 64;
@@ -14,7 +15,7 @@ const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b716
 const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 const isSqlite = engineInUse() === 'sqlite';
 
-let collector: Collector;
+const collector = shared(() => Collector.start());
 
 /** A provider of a team that makes spans with the OpenTelemetry API only. */
 @Injectable()
@@ -86,7 +87,6 @@ describe('the spans that a collector gets', () => {
   let posted: CollectedSpan;
 
   beforeAll(async () => {
-    collector = await Collector.start();
     const service = await startService(
       {
         OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
@@ -112,8 +112,6 @@ describe('the spans that a collector gets', () => {
     }
     posted = collector.named('POST /cookies').find(({ traceId }) => traceId === CALLER.traceId)!;
   });
-
-  afterAll(() => collector[Symbol.asyncDispose]());
 
   const milliseconds = ({ startTimeUnixNano, endTimeUnixNano }: CollectedSpan): number =>
     Number(BigInt(endTimeUnixNano) - BigInt(startTimeUnixNano)) / 1e6;

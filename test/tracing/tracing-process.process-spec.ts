@@ -93,8 +93,8 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     trace.setGlobalTracerProvider(new ProxyTracerProvider());
     await using service = await startLoggedService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     const lines = service.output.split('\n').filter((line) => line.includes('"level":"warn"'));
-    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-      expect.objectContaining({ context: 'Tracing', msg: expect.stringContaining('duplicate registration') as string }),
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { context: 'Tracing', msg: expect.stringContaining('duplicate registration') as string },
     ]);
   });
 
@@ -156,35 +156,31 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   });
 });
 
-describe('GET /metrics that asks for OpenMetrics', () => {
-  it('has the trace of the last sampled request as an exemplar while tracing is on', async () => {
-    await using collector = await Collector.start();
-    await using service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-    const client = Client.of(service);
-    await client.get('/cookies/1', { traceparent });
-    await client.get('/cookies/x', { traceparent: untraced });
-    const { type, text } = await scrape(service.managementUrl, OPEN_METRICS);
-    expect(type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
-    const buckets = text.split('\n').filter((line) => line.startsWith('http_request_duration_seconds_bucket'));
-    const exemplars = buckets.filter((line) => line.includes(' # {'));
-    expect(exemplars).toHaveLength(1);
-    expect(exemplars[0]).toContain('route="/cookies/:id",status="404"');
-    expect(exemplars[0]).toMatch(new RegExp(` 1 # \\{trace_id="${TRACE}"\\} [0-9.e-]+ [0-9.]+$`));
-    expect(text).toContain('\n# TYPE database_errors counter\ndatabase_errors_total{kind="corrupt"} 0\n');
-    expect(text.endsWith('\n# EOF\n')).toBe(true);
-    // The format of one scrape does not change the next scrape in the other format.
-    const plain = await scrape(service.managementUrl, 'text/plain');
-    expect(plain.type).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(plain.text).toContain('\ndatabase_errors_total{kind="corrupt"} 0\n');
-    expect(plain.text).not.toContain(TRACE);
-  });
+it('GET /metrics that asks for OpenMetrics has the trace of the last sampled request as an exemplar while tracing is on', async () => {
+  await using collector = await Collector.start();
+  await using service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const client = Client.of(service);
+  await client.get('/cookies/1', { traceparent });
+  await client.get('/cookies/x', { traceparent: untraced });
+  const { type, text } = await scrape(service.managementUrl, OPEN_METRICS);
+  expect(type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
+  const buckets = text.split('\n').filter((line) => line.startsWith('http_request_duration_seconds_bucket'));
+  const exemplars = buckets.filter((line) => line.includes(' # {'));
+  expect(exemplars).toHaveLength(1);
+  expect(exemplars[0]).toContain('route="/cookies/:id",status="404"');
+  expect(exemplars[0]).toMatch(new RegExp(` 1 # \\{trace_id="${TRACE}"\\} [0-9.e-]+ [0-9.]+$`));
+  expect(text).toContain('\n# TYPE database_errors counter\ndatabase_errors_total{kind="corrupt"} 0\n');
+  expect(text.endsWith('\n# EOF\n')).toBe(true);
+  // The format of one scrape does not change the next scrape in the other format.
+  const plain = await scrape(service.managementUrl, 'text/plain');
+  expect(plain.type).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect(plain.text).toContain('\ndatabase_errors_total{kind="corrupt"} 0\n');
+  expect(plain.text).not.toContain(TRACE);
 });
 
-describe('a service without it', () => {
-  it('loads nothing of the SDK, and has no ids in its log', async () => {
-    const { output, loaded } = await logOf({});
-    // `prom-client` loads the OpenTelemetry API.
-    expect([...loaded]).toEqual(['@opentelemetry/api']);
-    expect(output).not.toContain('trace_id');
-  });
+it('a service without OTEL_EXPORTER_OTLP_ENDPOINT loads nothing of the SDK, and has no ids in its log', async () => {
+  const { output, loaded } = await logOf({});
+  // `prom-client` loads the OpenTelemetry API.
+  expect([...loaded]).toEqual(['@opentelemetry/api']);
+  expect(output).not.toContain('trace_id');
 });

@@ -159,6 +159,10 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove();
+  }
+
   /** Removes a server that may still run, while this process exits. */
   removeNow(): void {
     void this.stop('SIGQUIT');
