@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { jest } from '@jest/globals';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import type { CryptoKey } from 'jose';
+import { startServer } from '../../test/support/local-server.js';
+import { shared } from '../../test/support/shared.js';
 import { RemoteKeys } from './remote-keys.js';
 
 const ES256 = { alg: 'ES256', kid: 'key' };
@@ -23,21 +23,14 @@ async function taken(candidates: AsyncIterable<CryptoKey>, most = Infinity): Pro
 }
 
 describe('the keys of a provider', () => {
-  let server: Server;
   let listener: RequestListener;
   let issuer: string;
   let keys: RemoteKeys;
+  const server = shared(() => startServer((request, response) => listener(request, response)));
 
-  beforeAll(async () => {
+  beforeAll(() => {
     Logger.overrideLogger(false);
-    server = createServer((request, response) => listener(request, response));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
+    issuer = server.url;
   });
 
   afterEach(() => keys.stop());
@@ -137,14 +130,6 @@ describe('the keys of a provider', () => {
     listener = json({ keys: [] });
     await expect(taken(keys.candidates({ ...ES256, kid: 'new' }))).rejects.toMatchObject({ status: 503 });
     expect(await taken(keys.candidates(ES256), 1)).toHaveLength(1);
-  });
-
-  it('are loaded again for a token that none of them has signed, if the last load is over 5 s old', async () => {
-    listener = json(KEYS);
-    keys = remoteKeys(new URL(`${issuer}/keys`));
-    expect(await taken(keys.candidates(ES256))).toHaveLength(1);
-    using _clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 5001);
-    expect(await taken(keys.candidates(ES256))).toHaveLength(2);
   });
 
   it('limit the requests that wait for them; further requests are 503, and known keys keep working', async () => {

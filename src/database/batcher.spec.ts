@@ -1,16 +1,8 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from './batcher.js';
 import { DatabaseUnavailableError } from './errors.js';
-import { MOST_WAITING } from './wait-queue.js';
 
 const OPTIONS = { kind: 'read', maxBatchSize: 500, timeout: 5000 } as const;
-
-/** A batcher of single items, whose batches end when `pending` functions are called. */
-function heldBatcher(timeout: number) {
-  const pending: (() => void)[] = [];
-  const run = (items: number[]) => new Promise<number[]>((resolve) => pending.push(() => resolve(items)));
-  return { pending, reads: new Batcher<number, number>(run, { ...OPTIONS, maxBatchSize: 1, timeout }) };
-}
 
 describe('a batcher', () => {
   it('loads items together, each with its own result', async () => {
@@ -78,25 +70,10 @@ describe('a batcher', () => {
     expect(await reads.load(1)).toBe(1);
   });
 
-  it('sends batches of a bounded size, two at a time', async () => {
-    const sizes: number[] = [];
-    let inFlight = 0;
-    let most = 0;
-    const reads = new Batcher<number, number>(async (items) => {
-      sizes.push(items.length);
-      most = Math.max(most, ++inFlight);
-      await turn();
-      inFlight--;
-      return items;
-    }, OPTIONS);
-    const items = Array.from({ length: 1801 }, (_, item) => item);
-    expect(await Promise.all(items.map((item) => reads.load(item)))).toEqual(items);
-    expect(sizes).toEqual([500, 500, 500, 301]);
-    expect(most).toBe(2);
-  });
-
   it('rejects items that were not sent in time, names the milliseconds, and sends the rest when a batch is done', async () => {
-    const { pending, reads } = heldBatcher(100);
+    const pending: (() => void)[] = [];
+    const run = (items: number[]) => new Promise<number[]>((resolve) => pending.push(() => resolve(items)));
+    const reads = new Batcher<number, number>(run, { ...OPTIONS, maxBatchSize: 1, timeout: 100 });
     const sent = [reads.load(1), reads.load(2)];
     await turn();
     const began = performance.now();
@@ -110,17 +87,5 @@ describe('a batcher', () => {
     while (pending.length < 3) await sleep(1);
     pending[2]!();
     expect(await inTime).toBe(4);
-  });
-
-  it('rejects further items immediately when too many wait', async () => {
-    const { pending, reads } = heldBatcher(60_000);
-    const sent = [reads.load(1), reads.load(2)];
-    await turn();
-    await turn();
-    const waiting = Array.from({ length: MOST_WAITING }, () => reads.load(3).catch(() => undefined));
-    await expect(reads.load(4)).rejects.toThrow('Overloaded');
-    pending.forEach((finish) => finish());
-    expect(await Promise.all(sent)).toEqual([1, 2]);
-    expect(waiting).toHaveLength(MOST_WAITING);
   });
 });

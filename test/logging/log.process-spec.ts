@@ -7,6 +7,7 @@ import { freePort } from '../support/postgres/postgres-server.js';
 import { connected } from '../support/raw-http.js';
 import { Client, COOKIE, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { shared } from '../support/shared.js';
 import { until } from '../support/until.js';
 
 const DROPPED = 'Log lines were dropped while the reader of the log did not take them';
@@ -20,13 +21,7 @@ describe('the log in production', () => {
       const loaded = ['pino', 'pino-pretty'].filter((name) => Object.keys(cache).some((file) => file.includes('/' + name + '/')));
       new Logger('Test').log('loaded: ' + loaded);
     });`;
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    service = await ServiceProcess.start(temporaryFolder(), preloaded(PROGRAM));
-  });
-
-  afterAll(() => service.end('SIGKILL'));
+  const service = shared(() => ServiceProcess.start(temporaryFolder(), preloaded(PROGRAM)));
 
   // The next test ends the service.
   it('drops and counts lines while its reader stalls, and reports their number when it reads again', async () => {
@@ -130,13 +125,8 @@ describe('the log in development', () => {
       new Logger('Test').error(Object.assign(new Error('not unique'), ofDatabase));
       new Logger('Test').log('the last');
     });`;
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    service = await ServiceProcess.start(temporaryFolder(), { NODE_ENV: 'development', ...preloaded(LOGS_IT) });
-  });
-
-  afterAll(() => service.end('SIGKILL'));
+  const settings = { NODE_ENV: 'development', ...preloaded(LOGS_IT) };
+  const service = shared(() => ServiceProcess.start(temporaryFolder(), settings));
 
   it('shows a request of a subject with line ends and escape sequences in one line, with these escaped', async () => {
     const client = Client.of(service, { subject: HOSTILE });
