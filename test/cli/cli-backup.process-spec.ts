@@ -11,7 +11,7 @@ import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOpt
 import { openDataSource } from '../support/data-source.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { type Answer, Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
-import { endedWith } from './ended-with.js';
+import { endedWith, expectEnd } from './ended-with.js';
 
 const startOn = (folder: string) => startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
 
@@ -91,7 +91,7 @@ describe('cli backup and restore', () => {
     expect(await run(folder, ['backup', 'nowhere/backup.sqlite'])).toMatchObject({ code: 1 });
     const before = fs.readFileSync(join(folder, 'backup.sqlite'));
     inDatabase(folder, (broken) => broken.exec("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'"));
-    expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject(endedWith(1, 'counts 301 cookies and holds'));
+    await expectEnd(run(folder, ['backup', 'backup.sqlite']), 1, 'counts 301 cookies and holds');
     expect(fs.readFileSync(join(folder, 'backup.sqlite')).equals(before)).toBe(true);
     expect(left(/partial/)).toEqual([]);
   });
@@ -141,9 +141,8 @@ describe('cli backup and restore', () => {
     await SmallVolume.use(async ({ folder: volume }) => {
       fs.cpSync(join(folder, 'cookies.sqlite'), join(volume, 'cookies.sqlite'));
       execFileSync('mount', ['-o', 'remount,ro', volume]);
-      expect(await run(volume, ['restore', join(folder, 'backup.sqlite')])).toMatchObject(
-        endedWith(1, /: it is on a read-only volume .* The storage is as it was/),
-      );
+      const outcome = run(volume, ['restore', join(folder, 'backup.sqlite')]);
+      await expectEnd(outcome, 1, /: it is on a read-only volume .* The storage is as it was/);
     });
   });
 
@@ -151,7 +150,7 @@ describe('cli backup and restore', () => {
     const service = await startOn(folder);
     fs.writeFileSync(join(folder, 'damaged.sqlite'), 'no database');
     for (const backup of ['backup.sqlite', 'damaged.sqlite']) {
-      expect(await run(folder, ['restore', backup])).toMatchObject(endedWith(1, /is in use\. Stop the service/));
+      await expectEnd(run(folder, ['restore', backup]), 1, /is in use\. Stop the service/);
     }
     expect((await Client.of(service).post(COOKIE)).status).toBe(201);
     await service.stop();
@@ -226,14 +225,14 @@ describe('cli backup and restore', () => {
     await runner.release();
     await dataSource.destroy();
     expect((await run(folder, ['doctor', '--fix'])).code).toBe(0);
-    expect(await run(folder, ['backup', 'later.sqlite'])).toMatchObject(endedWith(0, /^Backed up 300 cookies/));
+    await expectEnd(run(folder, ['backup', 'later.sqlite']), 0, /^Backed up 300 cookies/);
     await restore('later.sqlite');
   });
 
   it('makes a backup of a database with an additional index, and warns that a restore will reject it', async () => {
     inDatabase(folder, (database) => database.exec('CREATE INDEX of_a_report ON cookies (wish)'));
     const rejects = 'restore will reject this backup: it has the index of_a_report.';
-    expect(await run(folder, ['backup', 'later.sqlite'])).toMatchObject(endedWith(0, rejects));
+    await expectEnd(run(folder, ['backup', 'later.sqlite']), 0, rejects);
     expect(left(/fresh|partial/)).toEqual([]);
     await expectRejectedByVerify('later.sqlite', /it has the index of_a_report/);
   });
@@ -297,7 +296,7 @@ describe('cli backup and restore', () => {
     expect(await verify('backup.sqlite')).toMatchObject(good);
     expect(await verify('/dev/stdin', { input: fs.readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
     expect((await Client.of(service).post(COOKIE)).status).toBe(201);
-    expect(await verify('cookies.sqlite')).toMatchObject(endedWith(2, 'the database itself'));
+    await expectEnd(verify('cookies.sqlite'), 2, 'the database itself');
   });
 
   it('packs a backup whose name ends with .gz, and restores it from a file or a pipe', async () => {
@@ -356,22 +355,20 @@ describe('cli backup and restore', () => {
       for (const end of ['', '-wal']) fs.cpSync(join(folder, `backup.sqlite${end}`), join(folder, `copied/b${end}`));
     });
     const before = state(join(folder, 'copied'));
-    expect(await verify('copied/b')).toMatchObject(endedWith(0, 'holds 301 cookies'));
+    await expectEnd(verify('copied/b'), 0, 'holds 301 cookies');
     expect(state(join(folder, 'copied'))).toEqual(before);
   });
 
   it('names the temporary folder that has no space for the check', async () => {
     const environment = { TMPDIR: join(folder, 'nowhere') };
-    expect(await run(folder, ['restore', '--verify', 'backup.sqlite'], { environment })).toMatchObject(
-      endedWith(1, /nowhere.*TMPDIR names another folder/),
-    );
+    const outcome = run(folder, ['restore', '--verify', 'backup.sqlite'], { environment });
+    await expectEnd(outcome, 1, /nowhere.*TMPDIR names another folder/);
   });
 
   it('leaves the records unchecked with --skip-record-check, and reports it', async () => {
     tamper((copy) => makeHostile(copy, 'an empty wish'));
-    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject(
-      endedWith(0, 'The records were not checked'),
-    );
+    const outcome = run(folder, ['restore', 'backup.sqlite', '--skip-record-check']);
+    await expectEnd(outcome, 0, 'The records were not checked');
   });
 
   it('replaces a database that is too damaged to open, and gives the new database no WAL of the old one', async () => {

@@ -17,7 +17,7 @@ import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '..
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { endedWith } from './ended-with.js';
+import { endedWith, expectEnd } from './ended-with.js';
 
 /** The id of another user, to whom only root can give files. */
 const STRANGER = 65534;
@@ -105,7 +105,7 @@ describe('the target of export and backup', () => {
   it.each(COMMANDS)('is rejected in a folder that is missing or no folder: %s', async (_name, args) => {
     const missing = await run(folder, [...args, 'nowhere/file']);
     expect(missing).toMatchObject(endedWith(1, 'the folder nowhere does not exist'));
-    expect(await run(folder, [...args, 'nowhere/'])).toMatchObject(endedWith(2, 'nowhere/ is a folder; name a file'));
+    await expectEnd(run(folder, [...args, 'nowhere/']), 2, 'nowhere/ is a folder; name a file');
     const wrong = await run(folder, [...args, '/proc/self/file']);
     expect(wrong).toMatchObject(endedWith(1, /the folder \/proc\/\d+ cannot be written: /));
   });
@@ -133,7 +133,7 @@ describe('the target of export and backup', () => {
       const { code, stderr } = await run(folder, [...args, at(output)]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(/is the database itself|belongs to the database/)]);
     }
-    expect(await run(folder, [...args, folder])).toMatchObject(endedWith(2, 'a folder'));
+    await expectEnd(run(folder, [...args, folder]), 2, 'a folder');
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 });
@@ -174,8 +174,11 @@ describe('restore', () => {
   asRoot('names a user who may not open the backup, and reads it from stdin', async () => {
     fs.chmodSync(folder, 0o777);
     fs.chmodSync(at('backup.sqlite'), 0o600);
-    expect(await verifyAsOrdinaryUser('backup.sqlite')).toMatchObject(
-      endedWith(1, /backup\.sqlite cannot be read: permission denied .*this process runs as 65534.*write it\.\n$/),
+    const outcome = verifyAsOrdinaryUser('backup.sqlite');
+    await expectEnd(
+      outcome,
+      1,
+      /backup\.sqlite cannot be read: permission denied .*this process runs as 65534.*write it\.\n$/,
     );
     const stdin = fs.openSync(at('backup.sqlite'), 'r');
     expect(await verifyAsOrdinaryUser('/dev/stdin', stdin)).toMatchObject({ code: 0 });
@@ -261,7 +264,7 @@ describe('an import after a move', () => {
       ['{"lastId":9007199254740992}\n', 'Line 1 is wrong'],
       ['{"lastId":"9"}\n', 'Line 1 is wrong'],
     ] as const) {
-      expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject(endedWith(1, reason));
+      await expectEnd(run(folder, ['import', 'cookies'], { input }), 1, reason);
     }
   });
 });
@@ -290,9 +293,9 @@ describe('import of a gzip file', () => {
     const whole = gzipSync(lines(500));
     fs.writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
     const importAll = () => run(folder, ['import', 'cookies', 'in.ndjson.gz']);
-    expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: unexpected end of file'));
+    await expectEnd(importAll(), 1, 'in.ndjson.gz cannot be read: unexpected end of file');
     fs.writeFileSync(at('in.ndjson.gz'), '');
-    expect(await importAll()).toMatchObject(endedWith(1, 'in.ndjson.gz cannot be read: it is empty'));
+    await expectEnd(importAll(), 1, 'in.ndjson.gz cannot be read: it is empty');
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
     expect(fs.existsSync(at('in.ndjson.gz'))).toBe(true);
   });
@@ -307,7 +310,7 @@ describe('import of a gzip file', () => {
     const inNew = (...args: string[]) => run(at('new'), ['import', 'cookies', ...args]);
     const broken = lines(1200) + line({ id: 1201, size: 'tiny' });
     expect(await run(at('new'), ['import', 'cookies'], { input: gzipSync(broken) })).toMatchObject({ code: 1 });
-    expect(await inNew('--resume', at('out.ndjson.gz'))).toMatchObject(endedWith(0, 'Imported 500 cookies'));
+    await expectEnd(inNew('--resume', at('out.ndjson.gz')), 0, 'Imported 500 cookies');
     expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(lines(1500));
   });
 });

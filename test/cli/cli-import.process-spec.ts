@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
 import { startLoggedService } from '../support/logged-service.js';
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
-import { endedWith } from './ended-with.js';
+import { endedWith, expectEnd } from './ended-with.js';
 
 const GOOD = line({ id: 1 });
 const sha = (text: string) => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];
@@ -81,7 +81,7 @@ describe('cli import', () => {
     const stored = endedWith(1, /Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
     expect(await importInput(lines(1500) + line({ id: 1501, size: 'tiny' }))).toMatchObject(stored);
     expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
-    expect(await importInput(lines(1501), '--resume')).toMatchObject(endedWith(0, 'Imported 501 cookies'));
+    await expectEnd(importInput(lines(1501), '--resume'), 0, 'Imported 501 cookies');
   });
 
   it('accepts a last line without line end, CRLF, and properties in any order', async () => {
@@ -103,7 +103,7 @@ describe('cli import', () => {
     const cli = `cli() { '${process.execPath}' '${resolve('dist/src/cli/main.js')}' "$@"; }`;
     const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
     const shell = spawn('bash', ['-c', `${cli}; ${command}`], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    expect(await outcomeOf(shell)).toMatchObject(endedWith(0, 'Imported 2500 cookies.'));
+    await expectEnd(outcomeOf(shell), 0, 'Imported 2500 cookies.');
     expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
   });
 
@@ -124,9 +124,7 @@ describe('cli import', () => {
   it.each(['{"lastId":9007199254740991}\n', line({ id: 9007199254740991 }), line({ id: 9007199254730992 })])(
     'rejects an id that leaves too few ids for new records: %s',
     async (text) => {
-      expect(await importFile(lines(1) + text)).toMatchObject(
-        endedWith(1, /Line 2 is wrong: its id 90\d+ leaves too few/),
-      );
+      await expectEnd(importFile(lines(1) + text), 1, /Line 2 is wrong: its id 90\d+ leaves too few/);
       expect(countsOf(folder).count).toBe(0);
     },
   );
@@ -190,7 +188,7 @@ describe('cli import', () => {
       [lines(1500, 4) + line({ id: 5 }), 1501],
     ] as const) {
       const message = `Line ${number} is wrong: another record has the same "id"`;
-      expect(await importFile(text, ['--dry-run'])).toMatchObject(endedWith(1, message));
+      await expectEnd(importFile(text, ['--dry-run']), 1, message);
     }
     expect(await importInput(GOOD, '--dry-run')).toMatchObject({ code: 2 });
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
@@ -213,22 +211,21 @@ describe('cli import', () => {
 
   it('keeps the capacity of the service or of cli set when the shell has no COOKIES_CAPACITY', async () => {
     expect(await importFile(lines(1, 1), [], { COOKIES_CAPACITY: '3' })).toMatchObject({ code: 0 });
-    expect(await importFile(lines(1, 2))).toMatchObject(endedWith(0, /^2 of 3 places are free/m));
-    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
+    await expectEnd(importFile(lines(1, 2)), 0, /^2 of 3 places are free/m);
+    await expectEnd(importFile(lines(2, 3)), 1, /1 of 3 places are free/);
     inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_insert'));
     expect(await run(folder, ['migrate'])).toMatchObject({ code: 0 });
-    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(1, /1 of 3 places are free/));
+    await expectEnd(importFile(lines(2, 3)), 1, /1 of 3 places are free/);
     inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_insert'));
     expect((await run(folder, ['doctor', '--fix'])).stdout).toMatch(/^ok {4}counter +2 cookies of 3$/m);
     expect(await run(folder, ['set', 'COOKIES_CAPACITY=5'])).toMatchObject({ code: 0 });
-    expect(await importFile(lines(2, 3))).toMatchObject(endedWith(0, /^3 of 5 places are free/m));
+    await expectEnd(importFile(lines(2, 3)), 0, /^3 of 5 places are free/m);
   });
 
   it('stores all or nothing with --atomic', async () => {
     await importFile(lines(1, 1));
-    expect(await importFile(lines(2000, 2), ['--atomic'], { COOKIES_CAPACITY: '2000' })).toMatchObject(
-      endedWith(1, /1999 of 2000 places are free.*2000 cookies are to be stored, and 1999 of 2000/s),
-    );
+    const outcome = importFile(lines(2000, 2), ['--atomic'], { COOKIES_CAPACITY: '2000' });
+    await expectEnd(outcome, 1, /1999 of 2000 places are free.*2000 cookies are to be stored, and 1999 of 2000/s);
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
     expect(await importFile(lines(2000, 2), ['--atomic'], { COOKIES_CAPACITY: '2001' })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 2001, used: 2001 });
@@ -269,7 +266,7 @@ describe('cli import', () => {
         expect(used).toBe(count);
         expect(count).toBeLessThan(TOTAL);
 
-        expect(await importInput(text)).toMatchObject(endedWith(1, `interrupted when ${count} lines`));
+        await expectEnd(importInput(text), 1, `interrupted when ${count} lines`);
 
         for (const [args, input, code, message] of [
           [[], lines(1), 1, 'This is not the input'],
@@ -277,14 +274,14 @@ describe('cli import', () => {
           [[], text.replace('Schnee', 'Regen'), 1, 'This is not the input'],
           [['--ids', 'keep'], text, 2, 'The import was begun with --ids assign'],
         ] as const) {
-          expect(await importInput(input, '--resume', ...args)).toMatchObject(endedWith(code, message));
+          await expectEnd(importInput(input, '--resume', ...args), code, message);
           expect(countsOf(folder)).toEqual({ count, used });
         }
 
         const resumed = endedWith(0, `Imported ${TOTAL - count} cookies`);
         expect(await importInput(text, '--resume')).toMatchObject(resumed);
         expect(await exported()).toBe(text);
-        expect(await importInput(text, '--resume')).toMatchObject(endedWith(1, 'nothing to resume'));
+        await expectEnd(importInput(text, '--resume'), 1, 'nothing to resume');
       },
     );
 
@@ -293,7 +290,7 @@ describe('cli import', () => {
       inDatabase(folder, (database) =>
         database.exec(`INSERT INTO imports VALUES ('cookies', 9223372036854775807, '', 'keep', 'yesterday')`),
       );
-      expect(await importFile(line())).toMatchObject(endedWith(1, '--forget'));
+      await expectEnd(importFile(line()), 1, '--forget');
       expect(await importFile(line(), ['--forget'])).toMatchObject({ code: 0 });
     });
   });

@@ -15,7 +15,7 @@ import { type Database, openDatabase } from '../../src/database/sqlite/better-sq
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
-import { endedWith } from './ended-with.js';
+import { expectEnd } from './ended-with.js';
 
 /** A command that replaces an existing file by a finished draft. */
 const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
@@ -41,8 +41,6 @@ describe('a command that replaces a file', () => {
     folder = temporaryFolder();
     cpSync(stored, folder, { recursive: true });
   });
-
-  afterEach(() => calls?.remove());
 
   const at = (name: string): string => join(folder, name);
   const files = (): string[] => readdirSync(folder).sort();
@@ -155,9 +153,8 @@ describe('a command that replaces a file', () => {
     afterEach(() => other.close());
 
     it('waits no longer than DATABASE_BUSY_TIMEOUT', async () => {
-      expect(await run(folder, EXPORT.args, { environment: { DATABASE_BUSY_TIMEOUT: '300' } })).toMatchObject(
-        endedWith(1, 'is locked by another process'),
-      );
+      const outcome = run(folder, EXPORT.args, { environment: { DATABASE_BUSY_TIMEOUT: '300' } });
+      await expectEnd(outcome, 1, 'is locked by another process');
     });
 
     it.each([EXPORT.args, ['set', 'MAINTENANCE=true']])('ends on the first SIGINT: %s', async (...args) => {

@@ -3,7 +3,7 @@ import { createDatabase, describePostgres } from '../support/engine.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
-import { endedWith } from './ended-with.js';
+import { endedWith, expectEnd } from './ended-with.js';
 
 const CAPACITY = { COOKIES_CAPACITY: '100000' };
 
@@ -30,82 +30,70 @@ describePostgres('the command line and PostgreSQL', () => {
       return rows[0] as { used: number; count: number; epoch: string };
     });
 
-  it('is checked by doctor, which reports a user who may not make the tables', async () => {
-    const role = `reader_${process.pid}`;
-    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
-    await onServer(url, (client) => client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p'`));
-    const outcome = await run(folder, ['doctor'], { environment });
-    await onServer(url, (client) => client.query(`DROP ROLE ${role}`));
-    expect(outcome).toMatchObject({ code: 1 });
-    expect(outcome.stdout).toMatch(/^FAIL {2}migrations .*the user may not create tables: make the user the owner/m);
-  });
-
-  it('is checked by doctor, whose GRANT gives all rights that a POST needs, which is 503 before', async () => {
-    await onPostgres(['migrate']);
-    const role = `reader_${process.pid}`;
-    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
-    const execute = (sql: string) => onServer(url, (client) => client.query(sql));
-    await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
-      GRANT INSERT, UPDATE, DELETE ON storage, leases, audit, audit_chains TO ${role}`);
-    await using service = await startService(environment);
-    const client = Client.of(service);
-    const answers: unknown[] = [];
-    // First the user lacks a right to tables, then to the sequence of ids.
-    while (answers.length < 3) {
-      const { status } = await client.post(COOKIE);
-      const { code, stdout } = await run(folder, ['doctor'], { environment });
-      answers.push([status, code]);
-      const grant = /^FAIL {2}server .*may not change .*: make the user the owner, or run (GRANT [^;\n]+)/m.exec(
-        stdout,
-      )?.[1];
-      expect(grant ?? '').not.toContain('"storage"');
-      if (grant !== undefined) await execute(`${grant} TO ${role}`);
-    }
-    await execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-    expect(answers).toEqual([
-      [503, 1],
-      [503, 1],
-      [201, 0],
-    ]);
-  });
-
-  it('is used by a user with the rights that doctor names and no others', async () => {
-    await onPostgres(['migrate']);
+  describe('with a user who is not the owner of the tables', () => {
     const role = `ordinary_${process.pid}`;
-    const environment = {
-      DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href,
-      MIGRATE_ON_START: 'false',
-    };
     const execute = (sql: string) => onServer(url, (client) => client.query(sql));
-    await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
-    await expect(startService(environment)).rejects.toThrow(/lacks a right \(permission denied for table migrations\)/);
-    const { stdout } = await run(folder, ['doctor'], { environment });
-    const grants = /^FAIL {2}server .*, or run (GRANT .+)/m.exec(stdout)![1]!.split('; ');
-    expect(grants).toContain('GRANT SELECT, UPDATE ON "audit_chains"');
-    for (const grant of grants) await execute(`${grant} TO ${role}`);
-    {
+    let environment: Record<string, string>;
+    const doctor = (...args: string[]) => run(folder, ['doctor', ...args], { environment });
+
+    beforeEach(async () => {
+      await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
+      environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
+    });
+
+    afterEach(() => execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
+
+    it('is checked by doctor, which reports that the user may not make the tables', async () => {
+      const { code, stdout } = await doctor();
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/^FAIL {2}migrations .*the user may not create tables: make the user the owner/m);
+    });
+
+    it('is checked by doctor, whose GRANT gives all rights that a POST needs, which is 503 before', async () => {
+      await onPostgres(['migrate']);
+      await execute(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
+        GRANT INSERT, UPDATE, DELETE ON storage, leases, audit, audit_chains TO ${role}`);
+      await using service = await startService(environment);
+      const answers: unknown[] = [];
+      // First the user lacks a right to tables, then to the sequence of ids.
+      while (answers.length < 3) {
+        const { status } = await Client.of(service).post(COOKIE);
+        const { code, stdout } = await doctor();
+        answers.push([status, code]);
+        const advice = /^FAIL {2}server .*may not change .*: make the user the owner, or run (GRANT [^;\n]+)/m;
+        const grant = advice.exec(stdout)?.[1];
+        expect(grant ?? '').not.toContain('"storage"');
+        if (grant !== undefined) await execute(`${grant} TO ${role}`);
+      }
+      expect(answers).toEqual([
+        [503, 1],
+        [503, 1],
+        [201, 0],
+      ]);
+    });
+
+    it('works with the rights that doctor names and no others', async () => {
+      await onPostgres(['migrate']);
+      environment = { ...environment, MIGRATE_ON_START: 'false' };
+      const denied = /lacks a right \(permission denied for table migrations\)/;
+      await expect(startService(environment)).rejects.toThrow(denied);
+      const grants = /^FAIL {2}server .*, or run (GRANT .+)/m.exec((await doctor()).stdout)![1]!.split('; ');
+      expect(grants).toContain('GRANT SELECT, UPDATE ON "audit_chains"');
+      for (const grant of grants) await execute(`${grant} TO ${role}`);
       await using service = await startService(environment);
       expect((await Client.of(service).post(COOKIE)).status).toBe(201);
-    }
-    expect(await run(folder, ['doctor'], { environment })).toMatchObject({ code: 0 });
-    await execute(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-  });
+      expect(await doctor()).toMatchObject({ code: 0 });
+    });
 
-  it('counts nothing with doctor --fix while row level security hides rows, and names the tables', async () => {
-    await onPostgres(['import', 'cookies'], lines(3));
-    const role = `filtered_${process.pid}`;
-    const environment = { DATABASE_URL: Object.assign(new URL(url), { username: role, password: 'p' }).href };
-    const execute = (sql: string) => onServer(url, (client) => client.query(sql));
-    await execute(`CREATE ROLE ${role} LOGIN PASSWORD 'p'; ALTER TABLE cookies ENABLE ROW LEVEL SECURITY;
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
-    const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment });
-    const used = await execute(`SELECT used FROM storage WHERE resource = 'cookies'`);
-    await execute(`ALTER TABLE cookies DISABLE ROW LEVEL SECURITY; DROP OWNED BY ${role}; DROP ROLE ${role}`);
-    const advice = /^FAIL {2}(fix|server) .*run ALTER TABLE "cookies" DISABLE ROW LEVEL SECURITY$/gm;
-    expect({ code, advice: stdout.match(advice)?.length, used: used.rows }).toEqual({
-      code: 1,
-      advice: 2,
-      used: [{ used: '3' }],
+    it('counts nothing with doctor --fix while row level security hides rows, and names the tables', async () => {
+      await onPostgres(['import', 'cookies'], lines(3));
+      await execute(`ALTER TABLE cookies ENABLE ROW LEVEL SECURITY;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`);
+      const { code, stdout } = await doctor('--fix');
+      await execute('ALTER TABLE cookies DISABLE ROW LEVEL SECURITY');
+      const advice = /^FAIL {2}(fix|server) .*run ALTER TABLE "cookies" DISABLE ROW LEVEL SECURITY$/gm;
+      expect({ code, advice: stdout.match(advice)?.length }).toEqual({ code: 1, advice: 2 });
+      expect(await stored()).toMatchObject({ used: 3, count: 3 });
     });
   });
 
@@ -175,7 +163,7 @@ describePostgres('the command line and PostgreSQL', () => {
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
   ])('leaves %s to %s', async (command, program) => {
-    expect(await onPostgres([command, 'file.sqlite'])).toMatchObject(endedWith(1, program));
+    await expectEnd(onPostgres([command, 'file.sqlite']), 1, program);
   });
 
   it('is checked by doctor, which reports the problem but never the password', async () => {

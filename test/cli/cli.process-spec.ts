@@ -46,11 +46,30 @@ describe('the command line', () => {
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', '0s'], 'It must be a number above 0 with s, m, h or d, such as 1h.'],
     [['export', 'cookies', '--limit', '0'], 'from 1 on.\nSee: npm run --silent cli -- export cookies --help'],
+    [['export', 'cookies', '--flavor', 'mint'], 'Allowed choices are chocolate, vanilla, cinnamon'],
+    [['export', 'cookies', '--after', '-1'], 'It must be a whole number from 1 to 9007199254740991, or 0'],
+    [['export', 'cookies', '--colour', 'red'], "unknown option '--colour'"],
+    [['backup'], 'Name the file to write, or a folder with --to'],
+    [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
+    [['backup', '--to', '.', '--every', '25d'], "argument '25d' is invalid. It must be at most 24d."],
+    [['backup', '--to', '.', '--every', '90'], "'90' is invalid. It must be a number above 0 with s, m, h or d"],
+    [['backup', '--to', '.', '--keep', '24x'], "'24x' is invalid. It must be one or more numbers of hours, days"],
     [['import', 'cookies', ''], 'file is empty: give it a value'],
     [['revoke', '--sub', 'a', '--issuer', ''], '--issuer is empty: give it a value'],
+    [['revoke'], 'either --jti or --sub'],
+    [['revoke', '--jti', 'a', '--sub', 'b'], 'either --jti or --sub'],
     [['set', '--unset', ''], '--unset is empty: give it a value'],
+    [['set', 'COOKIES_CAPACITY=many'], 'COOKIES_CAPACITY must be a whole number from 0 to'],
+    [['set', 'MAINTENENCE=true'], 'MAINTENENCE cannot be set while the service runs; these can: '],
+    [['set', 'PORT=80'], 'PORT cannot be set while the service runs; these can: '],
+    [['set', 'MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
+    [['set', 'MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
+    [['set', 'MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
+    [['set', '--unset', 'LOG_LEVEL', 'MAINTENANCE=true'], '--unset takes names: put MAINTENANCE=true before it'],
+    [['set'], 'give NAME=VALUE, --unset NAME, or --list'],
   ])('%j exits with 2 and a reason', async (args, message) => {
     expect(await run(folder, args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('doctor accepts an empty database file, as it is before the first start, but none with only a view', async () => {
@@ -97,16 +116,13 @@ describe('the command line', () => {
     expect(Math.abs(iat! - Date.now() / 1000)).toBeLessThan(30);
   });
 
-  it('prints no token that the service would reject for its lifetime', async () => {
+  it.each([
+    ['lifetime', 'a', '61m', '--expires must be at most 3600s (JWT_MAX_LIFETIME)'],
+    ['subject', 'a'.repeat(1025), '1m', '--sub must have 1 to 1024 characters'],
+  ])('prints no token that the service would reject for its %s', async (_what, sub, expires, message) => {
     const environment = { JWT_MAX_LIFETIME: '3600' };
-    const stderr = expect.stringContaining('--expires must be at most 3600s (JWT_MAX_LIFETIME)');
-    const printed = await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment });
-    expect(printed).toEqual({ code: 2, stdout: '', stderr });
-  });
-
-  it('prints no token for a subject that the service would reject', async () => {
-    const stderr = expect.stringContaining('--sub must have 1 to 1024 characters');
-    expect(await run(folder, ['token', '--sub', 'a'.repeat(1025)])).toEqual({ code: 2, stdout: '', stderr });
+    const printed = await run(folder, ['token', '--sub', sub, '--expires', expires], { environment });
+    expect(printed).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
   });
 
   describe('doctor', () => {

@@ -8,26 +8,18 @@ import { LiveConfig } from '../../src/database/polling/live-config.js';
 import { run } from '../support/command.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
 import { metricsOf } from '../support/metrics.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, sharedService, startService } from '../support/service.js';
 import { until } from '../support/until.js';
 
 /** Milliseconds in which a change must reach every process. */
 const REACH = 5000;
 
 describe('cli set, with two services on one database', () => {
-  let services: readonly [Service, Service];
-  let clients: Client[];
-
-  beforeAll(async () => {
-    const first = await startService({ COOKIES_CAPACITY: '3' });
-    const second = await startService({ COOKIES_CAPACITY: '3', DATABASE_URL: databaseUrlFor(first.folder) });
-    services = [first, second];
-    clients = services.map((service) => Client.of(service));
-  });
-
-  afterAll(async () => {
-    for (const service of services.toReversed()) await service.stop();
-  });
+  const settings = { COOKIES_CAPACITY: '3' };
+  const { service: first } = sharedService(settings);
+  const { service: second } = sharedService(() => ({ ...settings, DATABASE_URL: databaseUrlFor(first.folder) }));
+  const services = [first, second] as const;
+  const clients = services.map((service) => Client.of(service));
 
   const set = (...args: string[]) => run(services[0].folder, ['set', ...args]);
 
@@ -174,19 +166,6 @@ describe('cli set, with two services on one database', () => {
       ]);
     }
     await change('--unset', 'LOG_LEVEL');
-  });
-
-  it.each([
-    [['COOKIES_CAPACITY=many'], 'COOKIES_CAPACITY must be a whole number from 0 to'],
-    [['MAINTENENCE=true'], 'MAINTENENCE cannot be set while the service runs; these can: '],
-    [['PORT=80'], 'PORT cannot be set while the service runs; these can: '],
-    [['MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
-    [['MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
-    [['MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
-    [['--unset', 'LOG_LEVEL', 'MAINTENANCE=true'], '--unset takes names: put MAINTENANCE=true before it'],
-    [[], 'give NAME=VALUE, --unset NAME, or --list'],
-  ])('%j exits with 2', async (args, message) => {
-    expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
   it('with wrong values among others names each, and changes nothing', async () => {
