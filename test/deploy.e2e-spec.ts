@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
@@ -115,7 +115,6 @@ describe('the files in deploy', () => {
       status: 0,
       stderr: [],
     });
-    rmSync(folder, { recursive: true });
   });
 
   withSystemd('are services that systemd rates as hardened: an exposure of at most 1.5 of 10', () => {
@@ -258,6 +257,5 @@ describe('the files in deploy', () => {
       env: { ...process.env, OUTER_PROXY: '255.255.255.255' },
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: expect.not.stringMatching(/ALERT|WARNING/) });
-    rmSync(folder, { recursive: true });
   });
 });

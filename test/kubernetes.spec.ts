@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allSettings, loadConfig } from '../src/config/config.js';
 import { SETTINGS } from '../src/features.js';
@@ -65,7 +65,6 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
       const grace = (spec.template.spec.terminationGracePeriodSeconds as number) * 1000;
       expect(grace).toBeGreaterThan(config.shutdownDelay + config.shutdownTimeout + CLOSE);
     }
-    rmSync(folder, { recursive: true });
   });
 
   it('runs the image as its user, without further rights, on a read-only root', () => {

@@ -53,20 +53,14 @@ describe('the compose files', () => {
   });
 });
 
-describe('npm run settings', () => {
-  it('writes the documents as they are, even if they were changed', async () => {
-    const copy = new ProjectCopy();
-    try {
-      const at = (name: string): string => join(copy.folder, name);
-      writeFileSync(at('.env.example'), 'COOKIES_CAPACITY=1\n');
-      const stale = README.replace(/^\| `COOKIES_CAPACITY`.*\n/m, '').replace('port of the API;', 'port of something;');
-      expect(stale).not.toBe(README);
-      writeFileSync(at('README.md'), stale);
-      expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0, stderr: '' });
-      expect(readFileSync(at('.env.example'), 'utf8')).toBe(ENV_EXAMPLE);
-      expect(readFileSync(at('README.md'), 'utf8')).toBe(README);
-    } finally {
-      copy.remove();
-    }
-  });
+it('npm run settings writes the documents as they are, even if they were changed', async () => {
+  const copy = new ProjectCopy();
+  const at = (name: string): string => join(copy.folder, name);
+  writeFileSync(at('.env.example'), 'COOKIES_CAPACITY=1\n');
+  const stale = README.replace(/^\| `COOKIES_CAPACITY`.*\n/m, '').replace('port of the API;', 'port of something;');
+  expect(stale).not.toBe(README);
+  writeFileSync(at('README.md'), stale);
+  expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0, stderr: '' });
+  expect(readFileSync(at('.env.example'), 'utf8')).toBe(ENV_EXAMPLE);
+  expect(readFileSync(at('README.md'), 'utf8')).toBe(README);
 });

@@ -11,7 +11,6 @@ const NO_PROCESS = '4194305';
 describe('the command line of a project', () => {
   let copy: ProjectCopy;
   beforeEach(() => (copy = new ProjectCopy()));
-  afterEach(() => copy.remove());
 
   const namesIn = (folder: string, ending: RegExp): string[] =>
     readdirSync(join(copy.folder, folder), { recursive: true, encoding: 'utf8' })

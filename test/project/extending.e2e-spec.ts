@@ -45,8 +45,6 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     original = copy.files();
   });
 
-  afterAll(() => copy.remove());
-
   const sources = (): Map<string, string> =>
     new Map(
       copy

@@ -18,8 +18,6 @@ describe('npm run generate', () => {
     copy = new ProjectCopy();
   });
 
-  afterAll(() => copy.remove());
-
   const generate = (...args: string[]): Promise<Ended> => copy.node('scripts/generate.js', ...args);
   const read = (file: string): string => readFileSync(join(copy.folder, file), 'utf8');
 

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/service.js';
 
@@ -39,8 +39,6 @@ describe('the installation', () => {
         symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
       }
     });
-
-    afterEach(() => rmSync(folder, { recursive: true }));
 
     it('runs an existing build, although npm prune --omit=dev has written the lock file', () => {
       const write = (file: string, text: string, minutes: number) => {

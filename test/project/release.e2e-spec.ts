@@ -46,8 +46,6 @@ describe('npm run release', () => {
     commit();
   });
 
-  afterAll(() => copy.remove());
-
   it('prints the notes with --dry-run and changes nothing', async () => {
     const before = state();
     const { status, stdout } = await release('2.0.0', '--dry-run');

@@ -1,4 +1,3 @@
-import { dropDatabases } from '../support/engine.js';
 import { ProjectCommands } from '../support/project/project-commands.js';
 import { addMigrationOfFolders, describeFolders, FOLDERS, referToThemselves } from './commands-of-folders.js';
 import { describeOrders, ORDERS } from './commands-of-orders.js';
@@ -17,11 +16,6 @@ describe('a project with generated resources', () => {
     referToThemselves(copy);
     addMigrationOfFolders(copy);
     copy.compile();
-  });
-
-  afterAll(async () => {
-    commands.remove();
-    await dropDatabases();
   });
 
   describeOrders(commands);

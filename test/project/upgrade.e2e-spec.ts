@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { outcomeOf, startCommand } from '../support/command.js';
-import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
+import { createDatabase, describeEngines } from '../support/engine.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
 import { freePort } from '../support/postgres/postgres-server.js';
@@ -45,10 +45,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     environment = { DATABASE_URL: engine === 'sqlite' ? url : await createDatabase(`upgrade_${process.pid}`) };
   });
 
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((service) => service.end('SIGKILL')));
-    await dropDatabases();
-  });
+  afterEach(() => Promise.all(running.splice(0).map((service) => service.end('SIGKILL'))));
 
   async function start(project: string, more: Environment = {}): Promise<ServiceProcess> {
     const service = await ServiceProcess.start(folder, { ...environment, ...more }, { project });

@@ -36,7 +36,7 @@ export class Trial {
     const copy = new ProjectCopy(root);
     // Some tests run the service, or PostgreSQL, as another user.
     chmodSync(copy.folder, 0o755);
-    process.once('exit', () => copy.remove());
+    process.once('exit', () => rmSync(copy.folder, { recursive: true }));
     const server = await PostgresServer.create({ fsync: 'off', max_connections: '300', shared_buffers: '32MB' });
     process.once('exit', () => void server.stop('SIGQUIT'));
     const trial = new Trial(copy, server, locator);

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Environment } from '../../../src/config/config.js';
 import { type Outcome, outcomeOf, run, startCommand } from '../command.js';
+import { temporaryFolder } from '../service.js';
 import { preloaded, projectModule } from './preloaded.js';
 
 /** A fault in one file call of a command. */
@@ -16,15 +18,13 @@ export interface FileFault {
  * order.
  */
 export class FileCalls {
-  private readonly file: string;
+  private readonly file = join(temporaryFolder(), 'calls');
 
-  /** @param folder of the database; the record is written beside it */
+  /** @param folder of the database */
   constructor(
     private readonly folder: string,
     private readonly fault?: FileFault,
-  ) {
-    this.file = `${folder}-calls`;
-  }
+  ) {}
 
   get environment(): Environment {
     return { ...preloaded(PROGRAM), FILE_CALLS: JSON.stringify({ notes: this.file, fault: this.fault }) };
@@ -43,10 +43,6 @@ export class FileCalls {
    */
   list(): string[] {
     return existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n').slice(0, -1) : [];
-  }
-
-  remove(): void {
-    rmSync(this.file, { force: true });
   }
 }
 

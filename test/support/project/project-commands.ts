@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../../src/config/config.js';
 import { type Outcome, run } from '../command.js';
@@ -37,9 +37,4 @@ export class ProjectCommands {
     writeFileSync(join(this.folder, 'in.ndjson'), text);
     return 'in.ndjson';
   };
-
-  remove(): void {
-    this.copy.remove();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Options, transformSync } from '@swc/core';
@@ -83,9 +83,5 @@ export class ProjectCopy {
     const ended = await this.node('--experimental-vm-modules', join('node_modules', path), ...args);
     if (ended.status !== 0) throw new Error(`${path} ${args.join(' ')} failed:\n${ended.stdout}\n${ended.stderr}`);
     return ended.stdout + ended.stderr;
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true });
   }
 }
