@@ -73,6 +73,7 @@ export function pathPrefix(context: ExecutionContext): string {
     (target) => Reflect.getMetadata(PATH_METADATA, target) as string,
   );
   const count = segments(request.routeOptions.url).length - segments(own.join('/')).length;
+  if (count === 0) return '';
   return segments(targetOf(request).pathname)
     .slice(0, count)
     .map((segment) => `/${segment}`)

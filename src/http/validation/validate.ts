@@ -29,6 +29,21 @@ class DtoPipe extends ValidationPipe {
   }
 }
 
+/** The errors of an object, which `toDto` turns into details. */
+class ValidationFailure extends Error {
+  constructor(readonly errors: ValidationError[]) {
+    super();
+  }
+}
+
+const PIPE = new DtoPipe({
+  transform: true,
+  forbidUnknownValues: true,
+  validatorPackage: classValidator,
+  transformerPackage: classTransformer,
+  exceptionFactory: (errors) => new ValidationFailure(errors),
+});
+
 /** Validates an object; `undefined` if a validator throws synchronously. A rejection is an error of the service. */
 function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
   try {
@@ -68,16 +83,12 @@ export async function toDto(dto: Type, plain: unknown, detail: Detail): Promise<
   requireObject(dto, plain, detail);
   const empty = Object.keys(plain).length === 0 ? validEmpty(dto) : undefined;
   if (empty !== undefined) return empty;
-  const pipe = new DtoPipe({
-    transform: true,
-    forbidUnknownValues: true,
-    validatorPackage: classValidator,
-    transformerPackage: classTransformer,
-    exceptionFactory: (errors) => invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail))),
-  });
   try {
-    return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
+    return (await PIPE.transform(plain, { type: 'body', metatype: dto })) as object;
   } catch (error) {
+    if (error instanceof ValidationFailure) {
+      throw invalidRequest(inOrder(dto, error.errors).flatMap((each) => detailsOf(each, detail)));
+    }
     if (error instanceof HttpException || transformed(dto, plain) !== undefined) throw error;
     // A `@Transform` that throws rejects the value, as a validator does.
     const names = Object.keys(plain) as (keyof typeof plain)[];
