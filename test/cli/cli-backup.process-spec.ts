@@ -336,16 +336,22 @@ describe('cli backup and restore', () => {
     expect(fs.readdirSync(folder)).toEqual(names);
   });
 
-  (SmallVolume.mountable ? it : it.skip)('backup and restore name a full volume', async () => {
-    await SmallVolume.use(async (volume) => {
-      volume.occupy(300_000);
-      const environment = { DATABASE_URL: `sqlite:${join(volume.folder, 'new.sqlite')}` };
-      const full = endedWith(1, new RegExp(`\\(\\d{1,5} bytes are free on the volume of ${volume.folder}\\)`));
-      expect(await run(folder, ['backup', join(volume.folder, 'new.backup')])).toMatchObject(full);
-      expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(full);
-      expect(fs.readdirSync(volume.folder)).toEqual(['ballast']);
-    });
-  });
+  (SmallVolume.mountable ? it : it.skip)(
+    'backup and restore name a full volume, and restore begins no copy that does not fit',
+    async () => {
+      await SmallVolume.use(async (volume) => {
+        volume.occupy(300_000);
+        const environment = { DATABASE_URL: `sqlite:${join(volume.folder, 'new.sqlite')}` };
+        const full = endedWith(1, new RegExp(`\\(\\d{1,5} bytes are free on the volume of ${volume.folder}\\)`));
+        expect(await run(folder, ['backup', join(volume.folder, 'new.backup')])).toMatchObject(full);
+        expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(full);
+        expect(fs.readdirSync(volume.folder)).toEqual(['ballast']);
+        volume.occupy();
+        const large = endedWith(1, /backup.sqlite holds \d+ bytes, but only \d+ are free on the volume of/);
+        expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(large);
+      });
+    },
+  );
 
   it('verifies a backup in WAL mode with records that are only in its WAL, and leaves no file beside it', async () => {
     fs.mkdirSync(join(folder, 'copied'));

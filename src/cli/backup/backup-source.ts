@@ -26,6 +26,9 @@ async function isPacked(file: string): Promise<boolean> {
 /** Copies a database file, with records that are only in its WAL. */
 async function copyFiles(file: string, to: string, signal: AbortSignal): Promise<void> {
   const suffixes = ['', '-wal', '-journal'];
+  let size = 0;
+  for (const suffix of suffixes) size += statSync(file + suffix, { throwIfNoEntry: false })?.size ?? 0;
+  await requireSpace(size, file, to);
   const state = () => suffixes.map((suffix) => statSync(file + suffix, { throwIfNoEntry: false })?.mtimeMs).join();
   const before = state();
   for (const suffix of suffixes.filter((each) => existsSync(file + each))) {
@@ -44,17 +47,20 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, to: string)
   if (!isDatabase) throw new Failure(`${file} is not a SQLite database.`);
   const pageSize = header.readUInt16BE(HEADER.pageSize);
   const size = header.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
-  const { bavail, bsize } = await statfs(dirname(to));
-  const free = bavail * bsize;
-  if (size > free) {
-    throw new Failure(`${file} holds ${size} bytes, but only ${free} are free on the volume of ${dirname(to)}.`);
-  }
+  await requireSpace(size, file, to);
   let passed = 0;
   for await (const bytes of joined(header, input)) {
     passed += bytes.length;
     if (passed > size) throw new Failure(`${file} is no backup: it is longer than its header says (${size} bytes).`);
     yield bytes;
   }
+}
+
+async function requireSpace(size: number, file: string, to: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(to));
+  const free = bavail * bsize;
+  if (size <= free) return;
+  throw new Failure(`${file} holds ${size} bytes, but only ${free} are free on the volume of ${dirname(to)}.`);
 }
 
 async function writePrivately(bytes: AsyncIterable<Buffer>, to: string, signal: AbortSignal): Promise<void> {
