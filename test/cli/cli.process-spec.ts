@@ -232,6 +232,11 @@ describe('the command line', () => {
         /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
       ],
       [
+        'a trigger and a view that no migration has made',
+        change('CREATE TRIGGER t AFTER INSERT ON cookies BEGIN SELECT 1; END; CREATE VIEW v AS SELECT 1'),
+        /^FAIL {2}database file +\S+: it has the trigger t; it has the view v: .*restore rejects such a backup$/m,
+      ],
+      [
         'a clock that is two minutes behind',
         written(120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,

@@ -15,15 +15,15 @@ const triggers = (): string[] =>
 
 /**
  * Compares the schema of a copy with the schema of a new database after the same migrations, because an additional
- * trigger would run. It ignores the parts that `dropRecreatedParts` drops. The new database stays beside the copy.
+ * trigger would run. It ignores the parts that `dropRecreatedParts` drops. The new database stays at `path`.
  * @returns one line for each difference
  */
 export async function differencesFromFresh(
   copy: string,
   migrations: readonly string[],
   config: Config,
+  path = `${copy}-fresh`,
 ): Promise<string[]> {
-  const path = `${copy}-fresh`;
   await using dataSource = await openDataSource(atPath(config, path));
   const executed = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
   Object.assign(dataSource, { migrations: executed });

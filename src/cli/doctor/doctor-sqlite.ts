@@ -6,6 +6,7 @@ import { DatabaseStartError } from '../../database/errors.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { fileProblem, lostFileProblem, ownersOf, volumeProblem } from '../../database/sqlite/file/file-problem.js';
 import { newestBackups } from '../../management/backup-files.js';
+import { differencesFromFresh } from '../backup/schema-check.js';
 import { draftFolder } from '../sqlite-file/draft-folder.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 
@@ -32,7 +33,7 @@ export function sqliteChecks(path: string, backupFolder?: string): Checks {
     'free space': () => freeSpace(path),
     'WAL mode': () => walMode(path),
     'real write': () => realWrite(path),
-    'database file': () => databaseFile(path),
+    'database file': (config) => databaseFile(path, config),
     ...(backupFolder !== undefined && { 'last backup': () => ageOfBackup(backupFolder) }),
   };
 }
@@ -84,14 +85,18 @@ function realWrite(path: string): string {
   }
 }
 
-async function databaseFile(path: string): Promise<string> {
+async function databaseFile(path: string, config: Config): Promise<string> {
   const problem = lostFileProblem(path);
   if (problem !== undefined) throw new Error(`${path} ${problem}`);
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
-  const { errors, isEmpty } = await checkFile(path, false);
-  if (errors.length === 0) return `${path} is sound (quick_check)`;
+  const { errors, migrations, isEmpty } = await checkFile(path, false);
   if (isEmpty) return `${path} is empty; a start or a migration makes its tables`;
-  throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(path, errors)}`);
+  if (errors.length > 0) throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(path, errors)}`);
+  await using trial = await trialFolder(path);
+  const differences = await differencesFromFresh(path, migrations, config, join(trial.path, 'fresh.sqlite'));
+  if (differences.length === 0) return `${path} is sound (quick_check)`;
+  const remedy = 'undo this, or write a migration that does it; restore rejects such a backup';
+  throw new Error(`${path}: ${differences.join('; ')}: ${remedy}`);
 }
 
 async function ageOfBackup(folder: string): Promise<string> {
