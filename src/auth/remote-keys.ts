@@ -135,7 +135,7 @@ export class RemoteKeys implements TokenKeys {
 }
 
 /** Discovers the address for each load, because the provider may have moved its keys. */
-async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
+export async function loadedKeySet(issuer: string, jwksUri?: URL): Promise<KeySet> {
   const address = jwksUri?.href ?? (await discoveredAddress(issuer));
   const keySet = createLocalJWKSet((await fetchDocument(address)) as unknown as JSONWebKeySet);
   // Without any valid public key, all tokens would be invalid.

@@ -1,4 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
@@ -166,6 +170,24 @@ describe('the command line', () => {
       const twoDaysLater = preloaded('const { now } = Date; Date.now = () => now() + 2 * 86_400_000;');
       const later = await run(folder, ['doctor'], { environment: { ...environment, ...twoDaysLater } });
       expect(failures(later.stdout)).toEqual([expect.stringMatching(/certificate +.*certificate\.pem expired at 2/)]);
+    });
+
+    it('loads the keys of each identity provider, and says why it cannot', async () => {
+      const { publicKey } = generateKeyPairSync('ed25519');
+      const provider = createServer((_request, response) =>
+        response.end(JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] })),
+      );
+      await once(provider.listen(0, '127.0.0.1'), 'listening');
+      const jwksUri = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/keys`;
+      const JWT_ISSUERS = JSON.stringify([{ issuer: 'https://login.example.com/', audience: 'a', jwksUri }]);
+      const options = { environment: { JWT_ISSUERS } };
+      const loaded = expect.stringMatching(/^ok {4}key sets +those of https:\/\/login\.example\.com\/ can be loaded$/m);
+      expect(await run(folder, ['doctor'], options)).toMatchObject({ code: 0, stdout: loaded });
+      await once(provider.close(), 'close');
+      const { stdout } = await run(folder, ['doctor'], options);
+      expect(failures(stdout)).toEqual([
+        expect.stringMatching(/key sets +http:\S+keys: .*ECONNREFUSED.*: correct JWT_ISSUER,/),
+      ]);
     });
 
     it('reports no problem while the service runs and after it, and leaves no file behind', async () => {

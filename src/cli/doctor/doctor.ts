@@ -1,9 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { JwtService } from '@nestjs/jwt';
+import { loadedKeySet } from '../../auth/remote-keys.js';
 import { developmentSecretFile, signingOptions, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { readTlsFiles } from '../../config/tls-files.js';
 import { SETTINGS } from '../../features.js';
+import { reasonOf } from '../../logging/reason.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
 import { fixCounters, server, storageChecks } from './doctor-storage.js';
@@ -14,6 +16,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const checks: Checks = {
     ...(fix && { fix: () => fixCounters(config, (line) => print('FIX ', 'counter', line)) }),
     keys,
+    ...(providersOf(config).length > 0 && { 'key sets': keySets }),
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
     ...(url.engine === 'sqlite' ? sqliteChecks(url.path, backupFolder) : { server }),
@@ -63,6 +66,22 @@ async function keys(config: Config): Promise<string> {
   const jwt = new JwtService(signingOptions(config));
   await jwt.verifyAsync(await jwt.signAsync({}));
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
+}
+
+/** The identity providers whose keys the service loads. */
+function providersOf(config: Config) {
+  const { issuer, jwksUri, publicKeys, issuers = [] } = config.jwt;
+  const isProvider = issuer !== undefined && publicKeys === undefined && !signsTokens(config);
+  return isProvider ? [...issuers, { issuer, jwksUri }] : issuers;
+}
+
+async function keySets(config: Config): Promise<string> {
+  const providers = providersOf(config);
+  const loads = await Promise.allSettled(providers.map(({ issuer, jwksUri }) => loadedKeySet(issuer, jwksUri)));
+  const problems = loads.flatMap((load) => (load.status === 'rejected' ? reasonOf(load.reason as Error) : []));
+  if (problems.length === 0) return `those of ${providers.map(({ issuer }) => issuer).join(', ')} can be loaded`;
+  const remedy = 'correct JWT_ISSUER, JWT_JWKS_URI or JWT_ISSUERS, or the way to the provider (DNS, proxy, firewall)';
+  throw new Error(`${problems.join('; ')}: ${remedy}`);
 }
 
 /** Checks that the certificate of the API port has not expired. The configuration has checked the rest. */
