@@ -41,7 +41,9 @@ export const NUMBER_NOTATION = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s
 export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (typeof value !== 'number') return value;
   const scale = scaleOf(column);
-  return scale === undefined ? String(value) : value.toFixed(scale);
+  if (scale !== undefined) return value.toFixed(scale);
+  const text = String(value);
+  return text.includes('e-') ? value.toFixed(DIGITS).replace(/\.?0+$/, '') : text;
 }
 
 /**
@@ -57,16 +59,18 @@ export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (!NUMBER_NOTATION.test(String(value))) throw wrong(`${value} for ${propertyPath} is no decimal`);
   const scale = scaleOf(column);
   const most = Math.min(precision ?? DIGITS, DIGITS);
-  const unscaled = scale === undefined ? Number(digitsOf(value)) : shifted(Math.abs(Number(value)), scale);
-  if (!(unscaled < 10 ** most)) {
+  const fraction = scale ?? fractionDigits(value);
+  const unscaled = shifted(Math.abs(Number(value)), fraction);
+  if (!(unscaled < 10 ** most) || (scale === undefined && fraction > DIGITS)) {
     throw wrong(`The decimal ${value} for ${propertyPath} has more than ${most} digits`);
   }
   return scale === undefined ? value : Math.sign(Number(value)) * Number(`${unscaled}e-${scale}`);
 }
 
-/** The digits without sign, decimal point and exponent. */
-function digitsOf(value: string | number): string {
-  return String(value).replace(/e.*|\D/gi, '');
+/** The number of digits after the decimal point in a notation without exponent. */
+function fractionDigits(value: string | number): number {
+  const [, digits = '', exponent = '0'] = /(?:\.(\d*))?(?:e(.*))?\s*$/i.exec(String(value))!;
+  return Math.max(0, digits.length - Number(exponent));
 }
 
 /** The number without its decimal point. A shift in decimal notation is exact: 1.005 * 100 would be 100.49999. */

@@ -33,6 +33,9 @@ export class Sample {
   @Column('decimal', { precision: 8, scale: 2, nullable: true })
   price!: unknown;
 
+  @Column('decimal', { nullable: true })
+  weight!: unknown;
+
   @Column({ type: Date, nullable: true })
   at!: unknown;
 
@@ -64,6 +67,16 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     habit: stores({ day: '2026/02/03' }),
     sqlite: expect.any(Error),
     postgres: ['2026-02-03'],
+  },
+  'a decimal without a precision, given as "1.50"': {
+    habit: stores({ weight: '1.50' }),
+    sqlite: ['1.5'],
+    postgres: ['1.50'],
+  },
+  'a decimal without a precision, of more than 15 digits': {
+    habit: stores({ weight: '1e400' }),
+    sqlite: expect.objectContaining({ message: expect.stringContaining('has more than 15 digits') }),
+    postgres: [`1${'0'.repeat(400)}`],
   },
   'several statements in one string': {
     habit: async (_samples, dataSource) => typeof (await dataSource.query('SELECT 1; SELECT 2')),

@@ -42,6 +42,9 @@ export class Item {
   @Column('decimal', { precision: 6, nullable: true })
   pieces!: string | null;
 
+  @Column('decimal', { nullable: true })
+  weight!: string | null;
+
   @Column('bigint', { nullable: true })
   big!: number | string | null;
 

@@ -49,6 +49,19 @@ export const TYPES: Habits = {
   },
   'a decimal without a scale is rounded to a whole number': async ({ items, name }) =>
     expect((await stored(items, { name, pieces: '2.5' })).pieces).toEqual('3'),
+  'a decimal without a precision keeps its digits, and has no exponent': async ({ items, name }) => {
+    const given = ['1.005', 12.5, 1e-7, '-2.5E-7', '123456789012345', 10n] as unknown[] as string[];
+    const each = given.map((weight, index) => stored(items, { name: `${name} ${index}`, weight }));
+    const expected = ['1.005', '12.5', '0.0000001', '-0.00000025', '123456789012345', '10'];
+    expect((await Promise.all(each)).map(({ weight }) => weight)).toEqual(expected);
+  },
+  'a Date in a date column is its day in the time zone of the process': async ({ items, name }) => {
+    const dates = [new Date(2026, 2, 8), new Date(2026, 2, 8, 23, 59)] as unknown[] as string[];
+    const each = dates.map((day, index) => stored(items, { name: `${name} ${index}`, day }));
+    expect((await Promise.all(each)).map(({ day }) => day)).toEqual(['2026-03-08', '2026-03-08']);
+    await items.update({ name: `${name} 0` }, { day: new Date(2026, 10, 1, 1, 30) as unknown as string });
+    expect((await items.findOneByOrFail({ name: `${name} 0` })).day).toEqual('2026-11-01');
+  },
   'a decimal that is compared is not rounded': async ({ items, name }) => {
     await items.insert({ name, price: '1.01' });
     expect(await items.countBy({ name, price: '1.005' })).toEqual(0);
