@@ -3,6 +3,7 @@ import type { DataSource, EntityTarget } from 'typeorm';
 import type { AuditLineDto } from '../../src/resource/audit/audit.dto.js';
 import type { Id } from '../../src/resource/id-kinds.js';
 import type { AnyResourceEntity, PublicRecord } from '../../src/resource/resource-entity.js';
+import { follow } from '../support/resource/pages.js';
 import type { Client } from '../support/service.js';
 
 type Values = Record<string, unknown> | null;
@@ -11,15 +12,8 @@ export type Line = Omit<AuditLineDto, 'before' | 'after'> & { readonly before: V
 
 /** Reads all pages of GET /audit. */
 export async function allLines(client: Client, resource: string): Promise<Line[]> {
-  const lines: Line[] = [];
-  let path: string | undefined = `/audit?resource=${resource}&limit=200`;
-  while (path !== undefined) {
-    const { status, body, headers } = await client.get(path);
-    expect(status).toBe(200);
-    lines.push(...(body as Line[]));
-    path = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
-  }
-  return lines;
+  const pages = await follow(client, `/audit?resource=${resource}&limit=200`);
+  return pages.flatMap(({ body }) => body as Line[]);
 }
 
 /** Expects every line to have the hash of the previous line, computed here by other code. */

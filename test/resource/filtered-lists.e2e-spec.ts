@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { statements } from '../../src/database/database-events.js';
+import { follow, ids as idsOf } from '../support/resource/pages.js';
 import { sharedService } from '../support/service.js';
 
 const RECORDS = 200_000;
@@ -43,7 +44,7 @@ describe('a filtered list of 200 000 records', () => {
   const ids = async (path: string): Promise<number[]> => {
     const response = await client.get(path);
     expect(response.status).toBe(200);
-    return response.body.map(({ id }: { id: number }) => id);
+    return idsOf(response) as number[];
   };
 
   beforeAll(() => {
@@ -77,15 +78,9 @@ describe('a filtered list of 200 000 records', () => {
     ['-id', [...RARE].reverse()],
   ])('GET with limit and sort=%s links pages that are exact, and the last one to none', async (sort, expected) => {
     for (const limit of [3, 8]) {
-      const found: number[][] = [];
-      let path: string | undefined = `/cookies?flavor=cinnamon&sort=${sort}&limit=${limit}`;
-      while (path !== undefined && found.length <= RARE.length) {
-        const { body, headers } = await client.get(path);
-        found.push(body.map(({ id }: { id: number }) => id));
-        path = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
-      }
-      expect(found.flat()).toEqual(expected);
-      expect(found).toHaveLength(Math.ceil(RARE.length / limit));
+      const pages = await follow(client, `/cookies?flavor=cinnamon&sort=${sort}&limit=${limit}`);
+      expect(pages.flatMap(idsOf)).toEqual(expected);
+      expect(pages).toHaveLength(Math.ceil(RARE.length / limit));
     }
   });
 

@@ -9,6 +9,7 @@ import { OutingsService } from '../outings/outings.service.js';
 import { PageQuery } from '../../src/resource/store/page-query.js';
 import { RecordScope } from '../../src/resource/store/selection.js';
 import { engineInUse } from '../support/engine.js';
+import { follow, ids as idsOf } from '../support/resource/pages.js';
 import { type Answer, Client, sharedService, startService } from '../support/service.js';
 
 const SCOPE = 'sleighs:write outings:read outings:write';
@@ -43,7 +44,6 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     client.request('POST', '/outings', { body: { sleighId: sleigh, guests, ...times } });
   const act = (id: number, action: string, headers?: Record<string, string>): Promise<Answer> =>
     alice.request('POST', `/outings/${id}/${action}`, { headers });
-  const idsOf = ({ body }: Answer): number[] => body.map(({ id }: { id: number }) => id);
 
   describe('an action', () => {
     it('returns 200 with the record and its ETag, and an equal response the second time', async () => {
@@ -140,14 +140,8 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       await act(ids[0]!, 'cancel');
       expect((await alice.get(path, isUnchanged)).status).toBe(200);
       expect(idsOf(await alice.get(`${path}?status=booked&guestsFrom=2`))).toEqual([ids[2], ids[3]]);
-      const seen: number[] = [];
-      let next: string | undefined = `${path}?sort=-guests&limit=3`;
-      for (let pages = 0; next !== undefined && pages < 5; pages++) {
-        const page: Answer = await alice.get(next);
-        seen.push(...idsOf(page));
-        next = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1];
-      }
-      expect(seen).toEqual([ids[3], ids[0], ids[2], ids[1]]);
+      const pages = await follow(alice, `${path}?sort=-guests&limit=3`);
+      expect(pages.flatMap(idsOf)).toEqual([ids[3], ids[0], ids[2], ids[1]]);
       expect((await alice.get(`${path}?sleighId=1`)).status).toBe(400);
       const absent = { status: 404, body: { errorCode: 'SLEIGH_NOT_FOUND' } };
       expect(await alice.get(`/sleighs/999999/outings`)).toMatchObject(absent);
