@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 import { preloaded, projectModule } from '../support/faults/preloaded.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
 import { metricsOf } from '../support/metrics.js';
@@ -76,21 +76,15 @@ describe('a database file that cannot be used stops the start', () => {
     await expect(start).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
   });
 
-  it.each<[string, () => void]>([
-    ['is missing', () => fs.rmSync(file)],
-    ['is empty', () => fs.writeFileSync(file, '')],
-  ])('when it %s beside its WAL, which stays', async (_what, lose) => {
-    makeDatabase();
-    fs.writeFileSync(`${file}-wal`, 'the last writes');
-    lose();
-    await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${file}-wal has its last writes`);
-    expect(fs.readFileSync(`${file}-wal`, 'utf8')).toBe('the last writes');
-  });
-
-  it.each(['missing', 'empty'])('when it is a link to a file that is %s beside its WAL, which stays', async (loss) => {
-    const target = join(folder, 'volume.sqlite');
-    if (loss === 'empty') fs.writeFileSync(target, '');
-    fs.symlinkSync('volume.sqlite', file);
+  it.each([
+    ['is missing', 'cookies.sqlite', false],
+    ['is empty', 'cookies.sqlite', true],
+    ['is a link to a missing file', 'volume.sqlite', false],
+    ['is a link to an empty file', 'volume.sqlite', true],
+  ])('when it %s beside its WAL, which stays', async (_what, name, isEmpty) => {
+    const target = join(folder, name);
+    if (isEmpty) fs.writeFileSync(target, '');
+    if (target !== file) fs.symlinkSync(name, file);
     fs.writeFileSync(`${target}-wal`, 'the last writes');
     await expect(started()).rejects.toThrow(`${file} is missing or empty, but ${target}-wal has its last writes`);
     expect(fs.readFileSync(`${target}-wal`, 'utf8')).toBe('the last writes');
@@ -105,6 +99,11 @@ describe('a database file that cannot be used stops the start', () => {
 });
 
 describe('a database file that is taken away while the service runs', () => {
+  const statusesOf = async (client: Client): Promise<number[]> => {
+    const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
+    return answers.map(({ status }) => status);
+  };
+
   it.each([
     ['the file is removed', () => fs.rmSync(file)],
     ['the file is moved', () => fs.renameSync(file, join(folder, 'elsewhere.sqlite'))],
@@ -125,8 +124,7 @@ describe('a database file that is taken away while the service runs', () => {
     const kept = join(folder, 'kept.sqlite');
     for (const end of ['', '-wal']) fs.linkSync(file + end, kept + end);
     takeAway();
-    const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(await statusesOf(client)).toEqual([503, 503, 503]);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     const lost = 'was removed or replaced while the service ran; restart the service';
@@ -169,8 +167,7 @@ describe('a database file that is taken away while the service runs', () => {
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     fs.truncateSync(`${file}-wal`);
-    const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(await statusesOf(client)).toEqual([503, 503, 503]);
     const lost = `${file}-wal was truncated while the service ran; restart the service`;
     expect(errors.mock.calls).toContainEqual([lost]);
     errors.mockRestore();
@@ -253,17 +250,13 @@ describe('a COMMIT that fails with an I/O error', () => {
     const failed = await client.post({ ...COOKIE, wish: 'in doubt' });
     const keyed = await client.post({ ...COOKIE, wish: 'repeated' }, { 'idempotency-key': 'in-doubt' });
     limitFileSize(service, 'unlimited');
-    expect([keyed.status, keyed.body.errorCode, keyed.headers.get('retry-after')]).toEqual([
-      503,
-      'OUTCOME_UNKNOWN',
-      '1',
-    ]);
+    const shown = ({ status, body, headers }: Answer) => [status, body.errorCode, headers.get('retry-after')];
+    expect(shown(failed)).toEqual([503, 'OUTCOME_UNKNOWN', null]);
+    expect(shown(keyed)).toEqual([503, 'OUTCOME_UNKNOWN', '1']);
     for (let time = 0; time < 2; time++) {
       const repeated = await client.post({ ...COOKIE, wish: 'repeated' }, { 'idempotency-key': 'in-doubt' });
       expect(repeated.status).toBe(201);
     }
-    expect([failed.status, failed.body.errorCode]).toEqual([503, 'OUTCOME_UNKNOWN']);
-    expect(failed.headers.get('retry-after')).toBeNull();
     expect((await client.post(COOKIE)).status).toBe(201);
     await service.end();
     expect(service.output).toMatch(

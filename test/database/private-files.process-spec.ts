@@ -60,34 +60,37 @@ describe('the files of a started service', () => {
 });
 
 describe('the files of the command line', () => {
+  const succeed = async (args: string[], options?: Parameters<typeof run>[2]): Promise<void> =>
+    expect(await run(folder, args, options)).toMatchObject({ code: 0 });
+
   beforeEach(async () => {
     const line = '{"id":1,"flavor":"vanilla","size":"small","wish":"Snow"}\n';
-    expect(await run(folder, ['import', 'cookies'], { input: line })).toMatchObject({ code: 0 });
+    await succeed(['import', 'cookies'], { input: line });
   });
 
   it('are readable by their maker only: a database, a backup, an export, a restored database', async () => {
     expect(modeOf('cookies.sqlite')).toBe('600');
-    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
+    await succeed(['backup', 'copy.sqlite']);
+    await succeed(['export', 'cookies', '--output', 'cookies.ndjson']);
     expect([modeOf('copy.sqlite'), modeOf('cookies.ndjson')]).toEqual(['600', '600']);
-    expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    await succeed(['restore', 'copy.sqlite']);
     for (const [file, mode] of Object.entries(modesIn(''))) expect([file, mode]).toEqual([file, '600']);
     expect(fs.readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
   });
 
   it('are readable by their maker only in a folder that restore makes', async () => {
-    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    await succeed(['backup', 'copy.sqlite']);
     const environment = { DATABASE_URL: `sqlite:${join(folder, 'new/data/cookies.sqlite')}` };
-    expect(await run(folder, ['restore', 'copy.sqlite'], { environment })).toMatchObject({ code: 0 });
+    await succeed(['restore', 'copy.sqlite'], { environment });
     expect([modeOf('new'), modeOf('new/data'), modeOf('new/data/cookies.sqlite')]).toEqual(['700', '700', '600']);
   });
 
   it('keep the modes of the files that they replace', async () => {
     for (const file of ['copy.sqlite', 'cookies.ndjson']) fs.writeFileSync(join(folder, file), '', { mode: 0o640 });
     fs.chmodSync(join(folder, 'cookies.sqlite'), 0o660);
-    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    await succeed(['backup', 'copy.sqlite']);
+    await succeed(['export', 'cookies', '--output', 'cookies.ndjson']);
+    await succeed(['restore', 'copy.sqlite']);
     expect(['copy.sqlite', 'cookies.ndjson', 'cookies.sqlite'].map(modeOf)).toEqual(['640', '640', '660']);
     const [aside] = fs.readdirSync(folder).filter((file) => file.includes('.before-'));
     expect(modeOf(aside!)).toBe('660');
