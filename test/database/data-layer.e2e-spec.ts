@@ -51,12 +51,8 @@ function committedNames(file: string): Set<string> {
   return new Set(database.prepare('SELECT name FROM notes').pluck().all() as string[]);
 }
 
-async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
-  return work.then(
-    () => undefined,
-    (error: Error) => error,
-  );
-}
+const errorOf = (work: Promise<unknown>): Promise<Error | undefined> =>
+  work.then(() => undefined).catch((error: Error) => error);
 
 /** Inserts `first`, lets others run, then inserts `second`, by an API of TypeORM. */
 type Way = (dataSource: DataSource, first: string, second: string) => Promise<unknown>;
@@ -70,13 +66,10 @@ async function insertBoth(manager: EntityManager, first: string, second: string)
 const WAYS: Way[] = [
   (dataSource, first, second) => dataSource.getRepository(Note).save([{ name: first }, { name: second }]),
   (dataSource, first, second) => dataSource.getRepository(Note).insert([{ name: first }, { name: second }]),
-  (dataSource, first, second) =>
-    dataSource
-      .createQueryBuilder()
-      .insert()
-      .into(Note)
-      .values([{ name: first }, { name: second }])
-      .execute(),
+  (dataSource, first, second) => {
+    const values = [{ name: first }, { name: second }];
+    return dataSource.createQueryBuilder().insert().into(Note).values(values).execute();
+  },
   (dataSource, first, second) => dataSource.transaction((manager) => insertBoth(manager, first, second)),
   (dataSource, first, second) =>
     dataSource.transaction(async (manager) => {
@@ -153,8 +146,7 @@ async function stress(dataSource: DataSource, file: string, count: number): Prom
 }
 
 describe('the data layer, used by a module without special code for it', () => {
-  let service: Service | undefined;
-  let alone: DataSource | undefined;
+  let stop: () => Promise<void>;
   let dataSource: DataSource;
   let folder: string;
   let file: string;
@@ -167,8 +159,9 @@ describe('the data layer, used by a module without special code for it', () => {
 
   /** Starts the service, for tests with HTTP. */
   const start = async (environment: Environment = {}): Promise<Service> => {
-    service = await startService(environment, [NotesModule]);
+    const service = await startService(environment, [NotesModule]);
     folder = service.folder;
+    stop = () => service.stop();
     dataSource = service.app.get(DataSource);
     await prepare();
     return service;
@@ -177,16 +170,12 @@ describe('the data layer, used by a module without special code for it', () => {
   /** Opens the data source alone. */
   const open = async (environment: Environment = {}): Promise<void> => {
     folder = temporaryFolder();
-    dataSource = alone = await openDataSource(environment, [Note], folder);
+    const opened = (dataSource = await openDataSource(environment, [Note], folder));
+    stop = async () => void (opened.isInitialized && (await opened.destroy()));
     await prepare();
   };
 
-  afterEach(async () => {
-    await service?.stop();
-    if (alone?.isInitialized) await alone.destroy();
-    service = undefined;
-    alone = undefined;
-  });
+  afterEach(() => stop());
 
   it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 500 concurrent operations', async () => {
     const client = Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));

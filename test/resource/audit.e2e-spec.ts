@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, type QueryRunner, TableColumn } from 'typeorm';
+import { DataSource, TableColumn } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { openApiDocument } from '../../src/openapi/document.js';
@@ -25,8 +25,8 @@ type SqlWrites = Readonly<Record<string, [sql: (id: number) => string, operation
 const RENAMING_TWICE = migrationOf('RenamingTwice2000000000000', async (runner) => {
   await dropAuditTriggers(runner, runner.dataSource, 'deeds');
   await runner.renameColumn('deeds', 'title', 'name');
+  await runner.query(`INSERT INTO deeds (name) VALUES ('of a migration')`);
   await runner.renameColumn('deeds', 'name', 'title');
-  await runner.query(`INSERT INTO deeds (title) VALUES ('of a migration')`);
 });
 
 /** Leaves the table without a column of the entity, as a revert does. */
@@ -106,17 +106,6 @@ describe(`the audit trail (${engineInUse()})`, () => {
   const post = (title: string, by = client) => by.request('POST', '/deeds', { body: { title, price: '12.30' } });
   const verify = () => run(service.folder, ['audit', 'verify']);
   const upkeep = () => service.app.get(AuditUpkeep, { strict: false });
-  const inMigration = async (work: (runner: QueryRunner) => Promise<void>): Promise<void> => {
-    const runner = source.createQueryRunner();
-    try {
-      await runner.beforeMigration();
-      await runner.startTransaction();
-      await work(runner);
-      await runner.commitTransaction();
-    } finally {
-      await runner.release();
-    }
-  };
   const records = () => service.app.get<ResourceRepository<Deed>>('DeedResourceRepository', { strict: false });
 
   it('has subject, time, address and values of each request', async () => {
@@ -409,33 +398,31 @@ describe(`the audit trail (${engineInUse()})`, () => {
     const COLUMNS = 'at, operation, record, database_user, previous, hash';
     const where = (line: string): string => `WHERE resource = 'deeds' AND sequence ${line}`;
     it.each([
-      ['changed', [`UPDATE audit SET subject = 'eve' ${where('= @1')}`], 'line @1 was changed'],
+      ['changed', `UPDATE audit SET subject = 'eve' ${where('= @1')}`, 'line @1 was changed'],
       [
-        'changed with its time',
-        [`UPDATE audit SET at = '2026-01-01T00:00:00.000Z' ${where('= @2')}`],
+        'changed in its time',
+        `UPDATE audit SET at = '2026-01-01T00:00:00.000Z' ${where('= @2')}`,
         'line @2 was changed',
       ],
-      ['removed', [`DELETE FROM audit ${where('= @1')}`], 'line @1 is missing'],
-      ['removed at the end', [`DELETE FROM audit ${where('>= @2')}`], 'lines @2 to @3 are missing'],
-      ['removed, all of them', [`DELETE FROM audit ${where('> 0')}`], 'lines 1 to @3 are missing'],
-      ['swapped', ALL.map(swap), 'line @1 was changed'],
+      ['removed', `DELETE FROM audit ${where('= @1')}`, 'line @1 is missing'],
+      ['removed at the end', `DELETE FROM audit ${where('>= @2')}`, 'lines @2 to @3 are missing'],
+      ['removed, all of them', `DELETE FROM audit ${where('> 0')}`, 'lines 1 to @3 are missing'],
+      ['swapped', ALL.map(swap).join(';'), 'line @1 was changed'],
       [
         'added',
-        [
-          `INSERT INTO audit (resource, sequence, ${COLUMNS})
-           SELECT resource, sequence + 1, ${COLUMNS} FROM audit ${where('= @3')}`,
-        ],
+        `INSERT INTO audit (resource, sequence, ${COLUMNS})
+         SELECT resource, sequence + 1, ${COLUMNS} FROM audit ${where('= @3')}`,
         'line @4 was changed',
       ],
       [
         'robbed of its hash',
-        [`UPDATE audit SET hash = NULL, previous = NULL ${where('= @1')}`],
+        `UPDATE audit SET hash = NULL, previous = NULL ${where('= @1')}`,
         'line @1 has lost its hash',
       ],
     ])('verify fails when a line is %s, and names it', async (_how, statements, message) => {
       const numbered = (text: string): string =>
         text.replaceAll(/@(\d)/g, (_, place) => String(last + [0, -3, -1, 0, 1][Number(place)]!));
-      await tamper(...statements.map(numbered));
+      await tamper(numbered(statements));
       expect(await verify()).toMatchObject({ code: 1, stderr: expect.stringContaining(`deeds: ${numbered(message)}`) });
     });
 
@@ -503,25 +490,6 @@ describe(`the audit trail (${engineInUse()})`, () => {
     await prepareStorage(source, { ...unaudited, audited: true });
     await insert();
     expect(await count()).toBe(before + 2);
-  });
-
-  it('lets a migration that has dropped its triggers change columns and then rows, and continues after the start', async () => {
-    const before = await count();
-    const change = async (runner: QueryRunner): Promise<void> => {
-      await runner.renameColumn('deeds', 'title', 'name');
-      await runner.query(`UPDATE deeds SET name = 'of a migration'`);
-      await runner.renameColumn('deeds', 'name', 'title');
-    };
-    if (!isSqlite) await expect(inMigration(change)).rejects.toThrow('title');
-    await inMigration(async (runner) => {
-      await dropAuditTriggers(runner, source, 'deeds');
-      await change(runner);
-    });
-    expect(await count()).toBe(before);
-    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: true });
-    await source.query(`UPDATE deeds SET title = 'seen' WHERE id = (SELECT max(id) FROM deeds)`);
-    expect(await count()).toBe(before + 1);
-    expect(await verify()).toMatchObject({ code: 0 });
   });
 
   it('continues, like count and revision, beside a migration that drops the triggers', async () => {

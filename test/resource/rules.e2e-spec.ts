@@ -8,17 +8,17 @@ import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { transaction } from '../../src/database/engine.js';
 import { ApiError } from '../../src/http/errors/api-error.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
-import type { NewRecord } from '../../src/resource/resource-entity.js';
 import type { Rule } from '../../src/resource/resource.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
-import { sampleBody } from '../samples/sample-body.js';
+import { sampleBody, sampleValues } from '../samples/sample-body.js';
 import { Sample, SAMPLE } from '../samples/sample.entity.js';
 import { SamplesController } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, sharedService } from '../support/service.js';
 
+const ignore = (): void => undefined;
 const onPostgres = engineInUse() === 'postgres' ? it : it.skip;
 
 const MOST_OPEN = 3;
@@ -166,12 +166,11 @@ describe.each([
     );
   });
 
-  const recordOf = (properties?: object) =>
-    ({ ...sample(properties), isOpen: true, price: '1.00', state: 'new', startsAt: new Date() }) as NewRecord<Sample>;
+  const recordOf = (properties: object = {}) => sampleValues({ cookieId, quantity: 1, ...properties });
+  const samples = () => service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
 
   const createTogether = (bodies: object[]) => {
-    const samples = service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
-    return Promise.allSettled(bodies.map((body) => samples.create(recordOf(body))));
+    return Promise.allSettled(bodies.map((body) => samples().create(recordOf(body))));
   };
 
   it('with a mistake in its code fails only the write that meets it', async () => {
@@ -211,13 +210,11 @@ describe.each([
   it('holds for a transaction of the service, which is undone as a whole, also if its code catches the error', async () => {
     await stored(MOST_OPEN);
     const cookies = service.app.get(CookiesService, { strict: false }).records;
-    const samples = service.app.get('SampleResourceRepository', { strict: false });
     const count = (await client.get('/cookies?limit=1')).headers.get('x-total-count');
-    const ignore = (): void => undefined;
     for (const onError of [undefined, ignore]) {
       const work = transaction(service.app.get(DataSource), async (tx) => {
         await cookies.in(tx).create(COOKIE);
-        await samples.in(tx).create(recordOf()).catch(onError);
+        await samples().in(tx).create(recordOf()).catch(onError);
       });
       await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
     }
@@ -226,11 +223,9 @@ describe.each([
 
   it('holds for a record before a rejected createMany of the same transaction, if its code catches both errors', async () => {
     await stored(MOST_OPEN);
-    const samples = service.app.get('SampleResourceRepository', { strict: false });
-    const ignore = (): void => undefined;
     const work = transaction(service.app.get(DataSource), async (tx) => {
-      await samples.in(tx).create(recordOf()).catch(ignore);
-      await samples
+      await samples().in(tx).create(recordOf()).catch(ignore);
+      await samples()
         .in(tx)
         .createMany([recordOf({ cookieId: 999_999 })])
         .catch(ignore);
@@ -240,11 +235,12 @@ describe.each([
 
   it('undoes only a rejected createMany of a transaction, if its code catches the error', async () => {
     await stored(MOST_OPEN);
-    const samples = service.app.get('SampleResourceRepository', { strict: false });
     const many = [recordOf({ status: 'paid' }), recordOf()];
     const { record } = await transaction(service.app.get(DataSource), async (tx) => {
-      await expect(samples.in(tx).createMany(many)).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
-      return samples.in(tx).create(recordOf({ status: 'paid' }));
+      await expect(samples().in(tx).createMany(many)).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+      return samples()
+        .in(tx)
+        .create(recordOf({ status: 'paid' }));
     });
     const ids: string[] = (await list()).body.map(({ id }: { id: string }) => id);
     expect([ids.length, ids.includes(record.id)]).toEqual([MOST_OPEN + 1, true]);
@@ -253,19 +249,22 @@ describe.each([
   onPostgres(
     'that locks a parent does not deadlock with a transaction that writes the parent, then a record',
     async () => {
-      const samples = service.app.get('SampleResourceRepository', { strict: false });
       const cookies = service.app.get('CookieResourceRepository', { strict: false });
       const { body: other } = await client.post(COOKIE);
-      const { record } = await samples.create(recordOf({ status: 'paid', cookieId: other.id }));
+      const { record } = await samples().create(recordOf({ status: 'paid', cookieId: other.id }));
       for (const write of [
-        () => samples.create(recordOf({ status: 'paid' })),
-        () => samples.update(record.id, { cookieId }),
+        () => samples().create(recordOf({ status: 'paid' })),
+        () => samples().update(record.id, { cookieId }),
         // Its parent stays, and the rule locks it all the same.
-        () => samples.update(record.id, { quantity: 2 }),
+        () => samples().update(record.id, { quantity: 2 }),
         // The rule locks its earlier parent, too.
-        () => samples.update(record.id, { cookieId: other.id }),
+        () => samples().update(record.id, { cookieId: other.id }),
         () =>
-          transaction(service.app.get(DataSource), (tx) => samples.in(tx).createMany([recordOf({ status: 'paid' })])),
+          transaction(service.app.get(DataSource), (tx) =>
+            samples()
+              .in(tx)
+              .createMany([recordOf({ status: 'paid' })]),
+          ),
       ]) {
         let runs = 0;
         let written: Promise<unknown> | undefined;
@@ -275,7 +274,9 @@ describe.each([
           await cookies.in(tx).update(cookieId, { wish: `run ${runs}` });
           written ??= write();
           await sleep(200);
-          await samples.in(tx).create(recordOf({ status: 'paid' }));
+          await samples()
+            .in(tx)
+            .create(recordOf({ status: 'paid' }));
         });
         await written;
         expect(runs).toBe(1);
@@ -285,13 +286,8 @@ describe.each([
 
   it('holds for a write by another rule, if that rule catches the error', async () => {
     await stored(MOST_OPEN);
-    const samples = service.app.get('SampleResourceRepository', { strict: false });
     const rule: Rule<Cookie> = {
-      check: (_change, tx) =>
-        samples
-          .in(tx)
-          .create(recordOf())
-          .catch((): void => undefined),
+      check: async (_change, tx) => void (await samples().in(tx).create(recordOf()).catch(ignore)),
     };
     const rows = service.app.get(DataSource).getRepository(Cookie);
     const cookies = new ResourceRepository(COOKIE_RESOURCE, rows, new UsageCounter('cookies', 100), undefined, rule);

@@ -18,6 +18,7 @@ import type { ResourceRepository } from '../../src/resource/store/resource-repos
 import type { Selection } from '../../src/resource/store/selection.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { ListSamplesQuery } from '../samples/sample.dto.js';
+import { sampleValues } from '../samples/sample-body.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
 import { engineInUse } from '../support/engine.js';
@@ -64,15 +65,6 @@ class ListsController {
 @Module({ imports: [SamplesModule], controllers: [ListsController] })
 class ListsModule {}
 
-let count = 0;
-
-const sample = (values: Partial<Values> = {}): Values => ({
-  ...{ code: `s${++count}`, quantity: count % 1000, weight: 1, price: '1.00', isOpen: true, state: 'new' },
-  ...{ day: new Date(86_400_000 * count).toISOString().slice(0, 10), startsAt: new Date('2026-03-01T12:00:00Z') },
-  ...{ deviceId: '01999999-0000-7000-8000-000000000001', status: 'open', cookieId: 1, address: { street: 'x' } },
-  ...values,
-});
-
 /** The expected order: by value, absent values last, equal values by id in the direction of the sort. */
 function compare(sort: string): (one: Listed, other: Listed) => number {
   const sign = sort.startsWith('-') ? -1 : 1;
@@ -115,7 +107,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   }
 
   it('GET with sort and limit has all records, also those with `infinity`, which other programs store', async () => {
-    await create([sample(), sample(), sample(), sample()]);
+    await create(Array.from({ length: 4 }, () => sampleValues()));
     const [first, second, third, fourth] = ids(await all());
     const set = (values: string) => service.app.get(DataSource).query(`UPDATE samples SET ${values}`);
     await set(`"startsAt" = 'infinity', day = '-infinity' WHERE id IN ('${second}', '${third}')`);
@@ -138,13 +130,18 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
 
     beforeAll(async () => {
       await create([
-        sample({ points: 2, weight: 0.1, price: '10.00', startsAt: new Date('2026-03-01T12:00:00.001Z') }),
-        sample({ points: null, weight: 99.5, status: 'paid', price: '9.99' }),
-        sample({ points: 2, weight: 0.30000000000000004, startsAt: new Date('2026-03-01T12:00:00.002Z'), cookieId: 2 }),
-        sample({ points: 0, weight: 0.3, price: '-100.50', startsAt: new Date('0999-12-31T23:59:59.999Z') }),
-        sample({ points: 2, weight: 0.1, startsAt: new Date('2026-03-01T12:00:00.001Z'), status: 'paid' }),
-        sample({ points: null, weight: 5, cookieId: 2, price: '10.01' }),
-        sample({ points: 9, weight: 0, price: '12345678.90' }),
+        sampleValues({ points: 2, weight: 0.1, price: '10.00', startsAt: new Date('2026-03-01T12:00:00.001Z') }),
+        sampleValues({ points: null, weight: 99.5, status: 'paid', price: '9.99' }),
+        sampleValues({
+          points: 2,
+          weight: 0.30000000000000004,
+          startsAt: new Date('2026-03-01T12:00:00.002Z'),
+          cookieId: 2,
+        }),
+        sampleValues({ points: 0, weight: 0.3, price: '-100.50', startsAt: new Date('0999-12-31T23:59:59.999Z') }),
+        sampleValues({ points: 2, weight: 0.1, startsAt: new Date('2026-03-01T12:00:00.001Z'), status: 'paid' }),
+        sampleValues({ points: null, weight: 5, cookieId: 2, price: '10.01' }),
+        sampleValues({ points: 9, weight: 0, price: '12345678.90' }),
       ]);
       stored = await all();
     });
@@ -238,7 +235,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
           ...{ points, tip: points === null ? null : String(points) },
           ...(points !== null && { price: points.toFixed(2) }),
         });
-        await create(values.map((points) => sample(valuesOf(points))));
+        await create(values.map((points) => sampleValues(valuesOf(points))));
         const before = await all();
         const touched = new Set<string>();
         let round = 0;
@@ -250,7 +247,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
           if (round % 2 === 0) await store.delete(last.id);
           else await store.update(last.id, valuesOf(round % 3 === 0 ? null : (7 * round) % 10));
           if (first !== last) await store.update(first.id, valuesOf([0, 9, null][round % 3]!));
-          if (round < 5) await create([0, 2, 5, 9, null].map((points) => sample(valuesOf(points))));
+          if (round < 5) await create([0, 2, 5, 9, null].map((points) => sampleValues(valuesOf(points))));
         });
         const untouched = before.filter(({ id }) => !touched.has(id));
         expect(untouched.length).toBeGreaterThan(3);
@@ -261,7 +258,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   });
 
   it.each(['price', '-price'])('pages with sort=%s have each sample once after arithmetic in SQL', async (sort) => {
-    await create(['1.15', '2.35', '2.35', '2.35', '0.10', '33.33', '70.07'].map((price) => sample({ price })));
+    await create(['1.15', '2.35', '2.35', '2.35', '0.10', '33.33', '70.07'].map((price) => sampleValues({ price })));
     await service.app.get(DataSource).query('UPDATE samples SET value = value * 1.1 + 0.1');
     const found = await pages(`sort=${sort}&limit=2`);
     expect(found).toEqual((await all()).sort(compare(sort)));
@@ -274,7 +271,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     beforeAll(async () => {
       // The values make whole pages of one value, and pages of different values.
       const values = Array.from({ length: COUNT }, (_, index) =>
-        sample({
+        sampleValues({
           cookieId: 1 + (index % 2),
           status: index % 1000 === 999 ? 'paid' : 'open',
           points: index % 5 === 0 ? null : index % 3,

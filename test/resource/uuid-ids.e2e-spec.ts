@@ -3,6 +3,7 @@ import { validObject } from '../../src/http/validation/validate.js';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { sampleBody, sampleValues } from '../samples/sample-body.js';
 import { PatchSampleDto } from '../samples/sample.dto.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SamplesModule } from '../samples/samples.module.js';
@@ -31,12 +32,8 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
 
   beforeEach(() => dataSource.query('DELETE FROM samples'));
 
-  let quantity = 100;
-  const sample = (code: string) => ({
-    ...{ code, quantity: ++quantity, weight: 1, day: '2026-01-31', deviceId: DEVICE, cookieId: 1 },
-    ...{ startsAt: new Date('2026-01-31T12:00:00Z'), status: 'open' as const, address: { street: 'x' } },
-  });
-  const post = (code = `c${quantity}`): Promise<Answer> => client.request('POST', '/samples', { body: sample(code) });
+  const sample = (code: string) => sampleValues({ code });
+  const post = (changes?: object): Promise<Answer> => client.request('POST', '/samples', { body: sampleBody(changes) });
   const setCapacity = (capacity: number) =>
     dataSource.query(`UPDATE storage SET capacity = ${capacity} WHERE resource = 'samples'`);
   const insert = (id: string, verb = 'INSERT') => `${verb} INTO samples (id, ${COLUMNS}) VALUES ('${id}', ${VALUES})`;
@@ -58,7 +55,7 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     ...(isSqlite ? onSqlite : onPostgres),
   ])('count, capacity and ETags are correct after %s without the resource kit', async (_what, write, codes) => {
     const ids: string[] = [];
-    for (const code of ['aa', 'bb', 'cc']) ids.push((await post(code)).body.id);
+    for (const code of ['aa', 'bb', 'cc']) ids.push((await post({ code })).body.id);
     const before = await client.get('/samples');
     await write(ids);
     const after = await client.get('/samples', { 'if-none-match': before.headers.get('etag')! });
