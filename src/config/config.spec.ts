@@ -1,8 +1,9 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { type Config, ConfigError, type Environment, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
@@ -20,6 +21,24 @@ const loadConfig = (environment: Environment): Config => load(environment, SETTI
 
 const issued = { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'cookies' };
 const ONE_ISSUER = `[{"issuer":"${issued.JWT_ISSUER}","audience":"cookies"}]`;
+
+type Wrong = [variable: string, environment: Environment];
+
+/** Wrong values of variables, separated by blanks. */
+const WRONG: Record<string, string> = {
+  PORT: '3001',
+  WORKERS: 'AUTO',
+  HOST: 'localhost',
+  NODE_ENV: 'prod',
+  DATABASE_URL:
+    'sqlite: sqlite::memory: sqlite:a.sqlite\r sqlite:////host/a.sqlite sqlite:/a.sqlite?mode=ro tcp://a:5432',
+  CORS_ORIGINS:
+    'https://a.example/path https://a.example:443 capacitor://localhost/ a.example:8080 file:// null * https://*.example',
+  TRUST_PROXY: 'cafe 10.0.0.0/33 0.0.0.0/0',
+  JWT_SCOPE_CLAIM: "'scope' scope,sub",
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317 https://user:secret@collector https://collector?key=secret',
+  REQUIRE_IF_MATCH: 'yes',
+};
 
 function errorsOf(environment: Environment): string[] {
   try {
@@ -75,47 +94,23 @@ describe('the configuration', () => {
     }
   });
 
-  it.each<[string, Environment]>([
-    ['PORT', { PORT: '3001' }],
-    ['WORKERS', { WORKERS: 'AUTO' }],
-    ['HOST', { HOST: 'localhost' }],
-    ['NODE_ENV', { NODE_ENV: 'prod' }],
+  it.each<Wrong>([
+    ...Object.entries(WRONG).flatMap(([name, values]) =>
+      values.split(' ').map((value): Wrong => [name, { [name]: value }]),
+    ),
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:x', DATABASE_URL_FILE: '/nowhere/url' }],
     ['DATABASE_SSL_CA', { DATABASE_SSL_CA: 'no certificate' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/cookies.sqlite\r' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
-    ['DATABASE_URL', { DATABASE_URL: 'sqlite:/data/cookies.sqlite?mode=ro' }],
-    ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example:443' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'capacitor://localhost/' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'a.example:8080' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'file://' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'null' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],
-    ['CORS_ORIGINS', { CORS_ORIGINS: 'https://*.example' }],
-    ['TRUST_PROXY', { TRUST_PROXY: 'cafe' }],
-    ['TRUST_PROXY', { TRUST_PROXY: '10.0.0.0/33' }],
-    ['TRUST_PROXY', { TRUST_PROXY: '0.0.0.0/0' }],
+    ['JWT_ISSUER', { JWT_ISSUER: 'http://issuer.example', JWT_AUDIENCE: 'cookies' }],
     ['JWT_ISSUER', { ...issued, JWT_SECRET: SECRET, JWT_ISSUER: ' ' }],
     ['JWT_AUDIENCE', { ...issued, JWT_AUDIENCE: 'cookies ' }],
     ['JWT_AUDIENCE', { ...issued, JWT_AUDIENCE: '"cookies"' }],
-    ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: "'scope'" }],
     ['BACKUP_DIR', { JWT_SECRET: SECRET, BACKUP_DIR: ' ' }],
     ['JWT_ISSUERS', { JWT_ISSUERS: ONE_ISSUER.replace('cookies', 'cookies ') }],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector' }],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector?key=secret' }],
-    ['REQUIRE_IF_MATCH', { REQUIRE_IF_MATCH: 'yes' }],
-    ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'scope,sub' }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
     ['JWT_ISSUER', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_AUDIENCE: 'cookies' }],
     ['JWT_AUDIENCE', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_ISSUER: 'https://issuer.example' }],
     ['JWT_AUDIENCE', { JWT_ISSUER: 'https://issuer.example' }],
-    ['JWT_ISSUER', { JWT_ISSUER: 'http://issuer.example', JWT_AUDIENCE: 'cookies' }],
     ['JWT_SECRET', { JWT_SECRET_PREVIOUS: SECRET }],
     ['JWT_SECRET and JWT_PUBLIC_KEY', { JWT_SECRET: SECRET, JWT_PUBLIC_KEY: pem(rsa.publicKey), ...issued }],
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
@@ -190,8 +185,7 @@ describe('the configuration', () => {
   });
 
   it('reads secrets from files in UTF-8, without the line end and a byte-order mark', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    const file = join(folder, 'secret');
+    const file = join(temporaryFolder(), 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.secret).toBe(SECRET);
     expect(errorsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
@@ -203,7 +197,6 @@ describe('the configuration', () => {
         expect.stringContaining('JWT_SECRET_FILE names: it must be in UTF-8'),
       ]);
     }
-    rmSync(folder, { recursive: true });
   });
 
   it('rejects a file of a setting that has more than 1 MiB, as a device has', () => {

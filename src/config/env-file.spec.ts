@@ -1,24 +1,20 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { jest } from '@jest/globals';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
 import { ConfigError, loadConfigFromProcess } from './config.js';
 
 describe('The file .env', () => {
   const start = process.cwd();
-  let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    process.chdir(folder);
+    process.chdir(temporaryFolder());
     jest.replaceProperty(process, 'env', {});
   });
 
   afterEach(() => {
     jest.restoreAllMocks();
     process.chdir(start);
-    rmSync(folder, { recursive: true });
   });
 
   it('supplies the settings that the environment lacks', () => {

@@ -6,10 +6,8 @@ class Payment {
   amount!: string;
 }
 
-describe('DecimalProperty', () => {
-  it('gives an example in its error that is not less than its least value', () => {
-    const [error] = validateSync(Object.assign(new Payment(), { amount: '99.99' }));
-    expect(Object.values(error!.constraints!)[0]).toContain('such as "100.00"');
-    expect(validateSync(Object.assign(new Payment(), { amount: '100.00' }))).toEqual([]);
-  });
+it('DecimalProperty gives an example in its error that is not less than its least value', () => {
+  const [error] = validateSync(Object.assign(new Payment(), { amount: '99.99' }));
+  expect(Object.values(error!.constraints!)[0]).toContain('such as "100.00"');
+  expect(validateSync(Object.assign(new Payment(), { amount: '100.00' }))).toEqual([]);
 });

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TestingModuleBuilder } from '@nestjs/testing';
@@ -10,6 +7,8 @@ import type { MigrationInterface } from 'typeorm';
 import type { Config, Environment } from '../../src/config/config.js';
 import { databaseUrlFor } from './engine.js';
 import { shared } from './shared.js';
+
+export { temporaryFolder } from './temporary-folder.js';
 
 /** The secret for the tokens of all test services. */
 export const SECRET = randomBytes(32).toString('base64url');
@@ -22,19 +21,6 @@ export interface Service {
   /** Closes the application and removes its database. `await using` calls it at the end of a block. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-const folders: string[] = [];
-const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
-
-// The programs in test/faults use this file without jest, and remove their folders themselves.
-if (typeof afterAll !== 'undefined') afterAll(() => folders.forEach(remove));
-
-/** Makes a folder for the files of a test. It is removed at the end of the spec. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-  folders.push(folder);
-  return folder;
 }
 
 /** The environment of a service on a fresh database in `folder`, on free ports. */

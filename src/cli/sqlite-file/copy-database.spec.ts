@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { copyDatabase } from './copy-database.js';
 
@@ -9,17 +8,14 @@ describe('copyDatabase', () => {
   let source: Database;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    folder = temporaryFolder();
     source = openDatabase(join(folder, 'source'));
     source.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, bytes)');
     // More pages than one step of the copy; other processes may write between two steps.
     source.exec('INSERT INTO t (bytes) VALUES (zeroblob(12000000))');
   });
 
-  afterEach(() => {
-    source.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterEach(() => source.close());
 
   const rowsOf = (name: string): unknown => {
     using copy = openDatabase(join(folder, name), { readonly: true });

@@ -1,18 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { draftFolder } from './draft-folder.js';
 
 describe('draftFolder', () => {
   it('removes the folder that a killed process with the same host and process id has left', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    const folder = temporaryFolder();
     const [left, made] = [await draftFolder(join(folder, 'draft-')), await draftFolder(join(folder, 'draft-'))];
     expect([existsSync(left.path), existsSync(made.path)]).toEqual([false, true]);
-    rmSync(folder, { recursive: true });
   });
 
   it('removes folders of other processes after six hours, and no file or folder of an operator with such a name', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    const folder = temporaryFolder();
     const hours = {
       'other-host-12-aB3dE6': 6.1,
       'other-host-12-aB3dE7': 5.9,
@@ -27,6 +26,5 @@ describe('draftFolder', () => {
     }
     await draftFolder(join(folder, 'draft-'));
     expect(paths.map((path) => existsSync(path))).toEqual([false, true, true, true]);
-    rmSync(folder, { recursive: true });
   });
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { startServer } from '../../../test/support/local-server.js';
 import { announcesClose, currentPacket, sentBytes, SocketFlow, StoppableRequest } from './node-internals.js';
 import { inodeOf, readSendQueues } from './send-queues.js';
 
@@ -11,20 +12,15 @@ type Handled = (request: IncomingMessage, response: ServerResponse) => void;
 /** Sends one request to Node's server and calls `look` with the request and its response. */
 async function serve(look: Handled): Promise<void> {
   const failures: unknown[] = [];
-  const server = createServer((incoming, response) => {
+  await using server = await startServer((incoming, response) => {
     try {
       look(incoming, response);
     } catch (error) {
       failures.push(error);
     }
     response.end('x'.repeat(100));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const sent = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', path: '/here' }).end();
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  response.resume();
-  await once(response, 'end');
-  server.close();
+  });
+  await (await fetch(`${server.url}/here`)).text();
   expect(failures).toEqual([]);
 }
 
@@ -76,8 +72,9 @@ describe('the non-public properties of a socket', () => {
   );
 });
 
-describe('a packet whose connection is closed while it is parsed', () => {
-  it.each([false, true])('makes no further requests (with a listener of upgrades: %s)', async (hasListener) => {
+it.each([false, true])(
+  'a packet whose connection is closed while it is parsed makes no further requests (with a listener of upgrades: %s)',
+  async (hasListener) => {
     let count = 0;
     const server = createServer({ IncomingMessage: StoppableRequest }, ({ socket }) => {
       if (++count === 10) socket.destroy();
@@ -89,5 +86,5 @@ describe('a packet whose connection is closed while it is parsed', () => {
     await once(client, 'close');
     server.close();
     expect(count).toBe(10);
-  });
-});
+  },
+);
