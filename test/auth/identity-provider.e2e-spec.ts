@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { decodeProtectedHeader, type JWK, SignJWT } from 'jose';
 import { expectError } from '../support/expect-error.js';
 import { sharedService, startService } from '../support/service.js';
+import { shared } from '../support/shared.js';
 import { until } from '../support/until.js';
 import { claims, expectInvalidToken, list } from './jws.js';
 import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
@@ -35,15 +36,8 @@ const settingsFor = ({ issuer }: OpenIdProvider) => ({
 });
 
 describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () => {
-  let provider: OpenIdProvider;
-
-  beforeAll(async () => {
-    provider = await OpenIdProvider.start([keys.first]);
-  });
-
+  const provider = shared(() => OpenIdProvider.start([keys.first]));
   const { service } = sharedService(() => settingsFor(provider));
-
-  afterAll(() => provider.stop());
 
   const keySetLoads = (): number => provider.requests.filter((path) => path === '/jwks').length;
 
@@ -144,7 +138,7 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
 });
 
 it('a service that starts while its provider is stopped responds with 503 until the provider is back', async () => {
-  const provider = await OpenIdProvider.start([await privateJwk('ES256', 'only')]);
+  await using provider = await OpenIdProvider.start([await privateJwk('ES256', 'only')]);
   const token = await provider.token();
   await provider.stop();
   await using service = await startService(settingsFor(provider));
@@ -152,5 +146,4 @@ it('a service that starts while its provider is stopped responds with 503 until 
   await provider.listen();
   pass5Seconds();
   expect((await list(service, token)).status).toBe(200);
-  await provider.stop();
 });

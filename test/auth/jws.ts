@@ -11,29 +11,17 @@ export const hmac =
   (input) =>
     createHmac(hash, secret).update(input).digest();
 
-export const rsa =
-  (hash: string, key: KeyObject): Signature =>
+const signed =
+  (hash: string | null, key: KeyObject, options: object = {}): Signature =>
   (input) =>
-    sign(hash, Buffer.from(input), key);
+    sign(hash, Buffer.from(input), { key, ...options });
 
-export const pss =
-  (hash: string, key: KeyObject): Signature =>
-  (input) =>
-    sign(hash, Buffer.from(input), {
-      key,
-      padding: constants.RSA_PKCS1_PSS_PADDING,
-      saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-    });
-
-export const ecdsa =
-  (hash: string, key: KeyObject, dsaEncoding: 'ieee-p1363' | 'der' = 'ieee-p1363'): Signature =>
-  (input) =>
-    sign(hash, Buffer.from(input), { key, dsaEncoding });
-
-export const eddsa =
-  (key: KeyObject): Signature =>
-  (input) =>
-    sign(null, Buffer.from(input), key);
+const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = constants;
+export const rsa = (hash: string, key: KeyObject): Signature => signed(hash, key);
+export const pss = (hash: string, key: KeyObject): Signature => signed(hash, key, { padding, saltLength });
+export const ecdsa = (hash: string, key: KeyObject, dsaEncoding: 'ieee-p1363' | 'der' = 'ieee-p1363'): Signature =>
+  signed(hash, key, { dsaEncoding });
+export const eddsa = (key: KeyObject): Signature => signed(null, key);
 
 export const unsigned: Signature = () => Buffer.alloc(0);
 

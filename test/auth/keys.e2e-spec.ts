@@ -100,49 +100,45 @@ describe.each(['rsa', 'ec', 'ed25519'] as const)('with JWT_PUBLIC_KEY of kind %s
   });
 });
 
-describe('keys from files', () => {
-  it.each<[variable: string, content: string, token: () => string]>([
-    ['JWT_SECRET_FILE', `${SECRET}\n`, () => jws(HS256, accepted())],
-    ['JWT_PUBLIC_KEY_FILE', pemOf('rsa'), () => jws({ alg: 'RS256' }, accepted(), rsa('sha256', rsaKey))],
-  ])('%s accepts its own tokens and no others', async (variable, content, token) => {
-    const file = join(temporaryFolder(), 'key');
-    writeFileSync(file, content);
-    await using service = await startService({ ...ISSUED, JWT_SECRET: undefined, [variable]: file });
-    expect((await list(service, token())).status).toBe(200);
-    expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
-  });
+it.each<[variable: string, content: string, token: () => string]>([
+  ['JWT_SECRET_FILE', `${SECRET}\n`, () => jws(HS256, accepted())],
+  ['JWT_PUBLIC_KEY_FILE', pemOf('rsa'), () => jws({ alg: 'RS256' }, accepted(), rsa('sha256', rsaKey))],
+])('%s accepts its own tokens and no others', async (variable, content, token) => {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, content);
+  await using service = await startService({ ...ISSUED, JWT_SECRET: undefined, [variable]: file });
+  expect((await list(service, token())).status).toBe(200);
+  expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
 });
 
-describe('two keys at a time', () => {
-  it.each<[what: string, environment: object, accepted: string[], rejected: string[]]>([
+it.each<[what: string, environment: object, accepted: string[], rejected: string[]]>([
+  [
+    'JWT_SECRET and JWT_SECRET_PREVIOUS',
+    { JWT_SECRET: `${SECRET} new`, JWT_SECRET_PREVIOUS: SECRET },
+    [jws(HS256, accepted(), hmac('sha256', `${SECRET} new`)), jws(HS256, accepted())],
+    [jws(HS256, accepted(), hmac('sha256', `${SECRET} other`))],
+  ],
+  [
+    'two PEM blocks in JWT_PUBLIC_KEY',
+    { JWT_PUBLIC_KEY: `${pemOf('rsa')}\n${pemOf('ec')}` },
     [
-      'JWT_SECRET and JWT_SECRET_PREVIOUS',
-      { JWT_SECRET: `${SECRET} new`, JWT_SECRET_PREVIOUS: SECRET },
-      [jws(HS256, accepted(), hmac('sha256', `${SECRET} new`)), jws(HS256, accepted())],
-      [jws(HS256, accepted(), hmac('sha256', `${SECRET} other`))],
+      jws({ alg: 'PS256' }, accepted(), pss('sha256', rsaKey)),
+      jws({ alg: 'ES256' }, accepted(), ecdsa('sha256', ecKey)),
     ],
     [
-      'two PEM blocks in JWT_PUBLIC_KEY',
-      { JWT_PUBLIC_KEY: `${pemOf('rsa')}\n${pemOf('ec')}` },
-      [
-        jws({ alg: 'PS256' }, accepted(), pss('sha256', rsaKey)),
-        jws({ alg: 'ES256' }, accepted(), ecdsa('sha256', ecKey)),
-      ],
-      [
-        jws({ alg: 'RS256' }, accepted(), rsa('sha256', others.rsa.privateKey)),
-        jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey)),
-      ],
+      jws({ alg: 'RS256' }, accepted(), rsa('sha256', others.rsa.privateKey)),
+      jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey)),
     ],
-  ])('%s accept the tokens of both keys', async (_what, environment, good, bad) => {
-    await using service = await startService({ ...ISSUED, ...environment });
-    for (const token of good) expect((await list(service, token)).status).toBe(200);
-    for (const token of bad) expectInvalidToken(await list(service, token));
-    if ('JWT_SECRET' in environment) {
-      const options = { subject: 'alice', expiresIn: 60 };
-      const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
-      const [header, payload, signature] = signed.split('.') as [string, string, string];
-      const expected = hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`);
-      expect(expected.toString('base64url')).toBe(signature);
-    }
-  });
+  ],
+])('%s accept the tokens of both keys', async (_what, environment, good, bad) => {
+  await using service = await startService({ ...ISSUED, ...environment });
+  for (const token of good) expect((await list(service, token)).status).toBe(200);
+  for (const token of bad) expectInvalidToken(await list(service, token));
+  if ('JWT_SECRET' in environment) {
+    const options = { subject: 'alice', expiresIn: 60 };
+    const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
+    const [header, payload, signature] = signed.split('.') as [string, string, string];
+    const expected = hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`);
+    expect(expected.toString('base64url')).toBe(signature);
+  }
 });

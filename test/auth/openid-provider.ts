@@ -79,6 +79,10 @@ export class OpenIdProvider {
     await this.server![Symbol.asyncDispose]();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
   /** An access token of the grant client credentials. */
   async token({ scope = 'cookies:read cookies:write', resource = AUDIENCE } = {}): Promise<string> {
     const response = await fetch(`${this.issuer}/token`, {

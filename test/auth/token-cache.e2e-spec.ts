@@ -110,21 +110,19 @@ const MEASURES = `
   });
   console.log(JSON.stringify(measured));`;
 
-describe('the cache of verified tokens', () => {
-  it('stays below its limit of memory for every kind of token, and estimates at most five times the real size', () => {
-    const args = ['--expose-gc', '--input-type=module', '-e', MEASURES];
-    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    const measured = JSON.parse(stdout) as { taken: number; estimated: number; oldest: boolean; newest: boolean }[];
-    expect(measured).toHaveLength(4);
-    const wrong = measured.filter(
-      ({ taken, estimated, oldest, newest }) =>
-        taken > (1 + NOISE) * BOUND ||
-        estimated > BOUND ||
-        estimated < 0.9 * BOUND ||
-        taken < BOUND / 5 ||
-        oldest ||
-        !newest,
-    );
-    expect(wrong).toEqual([]);
-  });
+it('the cache of verified tokens stays below its limit of memory for every kind of token, and estimates at most five times the real size', () => {
+  const args = ['--expose-gc', '--input-type=module', '-e', MEASURES];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const measured = JSON.parse(stdout) as { taken: number; estimated: number; oldest: boolean; newest: boolean }[];
+  expect(measured).toHaveLength(4);
+  const wrong = measured.filter(
+    ({ taken, estimated, oldest, newest }) =>
+      taken > (1 + NOISE) * BOUND ||
+      estimated > BOUND ||
+      estimated < 0.9 * BOUND ||
+      taken < BOUND / 5 ||
+      oldest ||
+      !newest,
+  );
+  expect(wrong).toEqual([]);
 });

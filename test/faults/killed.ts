@@ -10,9 +10,9 @@ import {
   storedIn,
   storedOn,
 } from '../support/load/ledger.js';
+import { PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE } from '../support/service.js';
 import { type Fault, type Run, Site, untilWritten, whileWriting } from './fault.js';
-import { onItsOwn } from './postgres.js';
 
 /** Acknowledged writes around a kill. */
 const SOME = 100;
@@ -48,9 +48,10 @@ export const killedBesideAnother: Fault = (run) =>
 
 /** Like `killedBesideAnother`, with two replicas on PostgreSQL. */
 export const replicaKilled: Fault = (run) =>
-  Site.use((site) =>
-    onItsOwn((server) => killBesideAnother(site, { DATABASE_URL: server.url() }, () => storedOn(server.url()), run)),
-  );
+  Site.use(async (site) => {
+    await using server = await PostgresServer.create();
+    return await killBesideAnother(site, { DATABASE_URL: server.url() }, () => storedOn(server.url()), run);
+  });
 
 async function killBesideAnother(
   site: Site,

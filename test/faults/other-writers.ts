@@ -13,9 +13,9 @@ import {
   sumOf,
   writeUntil,
 } from '../support/load/ledger.js';
+import { PostgresServer } from '../support/postgres/postgres-server.js';
 import { type Answer, Client, COOKIE } from '../support/service.js';
 import { type Fault, type Run, Site, untilWritten, whileLoaded } from './fault.js';
-import { onItsOwn } from './postgres.js';
 
 /** Clients of the service, and writers without it: about a third of the writes are theirs. */
 const [CLIENTS, WRITERS] = [4, 6];
@@ -51,9 +51,10 @@ export const otherWriters: Fault = async (run) => {
     const url = `sqlite:${join(site.folder, 'cookies.sqlite')}`;
     return history(site, url, () => storedIn(site.folder), run);
   });
-  const onPostgres = await Site.use((site) =>
-    onItsOwn((server) => history(site, server.url(), () => storedOn(server.url()), run)),
-  );
+  const onPostgres = await Site.use(async (site) => {
+    await using server = await PostgresServer.create();
+    return await history(site, server.url(), () => storedOn(server.url()), run);
+  });
   return sumOf([onSqlite, onPostgres]);
 };
 

@@ -12,16 +12,18 @@ export function peakMegabytes(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }
 
-/**
- * Open files, sockets and pipes of a process; `NaN` after its end.
- * @param except files whose descriptors are not counted
- */
+/** Number of open files, sockets and pipes of a process. @param except files whose descriptors are not counted */
 export function openDescriptors(pid: number, except: readonly string[] = []): number {
+  return openFiles(pid).filter((file) => !except.includes(file)).length;
+}
+
+/** The open files, sockets and pipes of a process; none after its end. */
+export function openFiles(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
   try {
-    const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).filter((descriptor) => !except.includes(targetOf(`${folder}/${descriptor}`))).length;
+    return readdirSync(folder).map((descriptor) => targetOf(`${folder}/${descriptor}`));
   } catch {
-    return NaN;
+    return [];
   }
 }
 

@@ -62,27 +62,23 @@ The faults: ${Object.keys(FAULTS).join(', ')}
 The attacks of hostile-clients: ${ATTACKS.map(({ name }) => name).join(', ')}`;
 
 function readArguments() {
-  const text = { type: 'string' } as const;
-  const options = { times: text, seconds: text, attacks: text } as const;
-  const { values, positionals } = parseArgs({ allowPositionals: true, options });
-  for (const name of ['times', 'seconds'] as const) {
-    if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
-  }
-  const unknown = positionals.find((name) => !(name in FAULTS));
-  if (unknown !== undefined) throw new Error(`There is no fault ${unknown}`);
-  return { ...values, faults: positionals };
-}
-
-function argumentsOrEnd(): ReturnType<typeof readArguments> {
   try {
-    return readArguments();
+    const text = { type: 'string' } as const;
+    const options = { times: text, seconds: text, attacks: text } as const;
+    const { values, positionals } = parseArgs({ allowPositionals: true, options });
+    for (const name of ['times', 'seconds'] as const) {
+      if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
+    }
+    const unknown = positionals.find((name) => !(name in FAULTS));
+    if (unknown !== undefined) throw new Error(`There is no fault ${unknown}`);
+    return { ...values, faults: positionals };
   } catch (error) {
     console.error(`${(error as Error).message}\n${USAGE}`);
     return process.exit(2);
   }
 }
 
-const { faults, ...values } = argumentsOrEnd();
+const { faults, ...values } = readArguments();
 
 // The end of the program ends started processes and unmounts volumes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
+import { openFiles } from '../faults/process-figures.js';
 import { expectError } from '../support/expect-error.js';
 import { connected } from '../support/raw-http.js';
 import { Client, sharedService, startService } from '../support/service.js';
@@ -114,7 +114,7 @@ describe('the files of the docs', () => {
       socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: cookies\r\n\r\n'.repeat(10));
       await once(socket, 'data');
       socket.pause();
-      const open = readdirSync('/proc/self/fd').map((name) => linkOf(`/proc/self/fd/${name}`));
+      const open = openFiles(process.pid);
       expect(open).toEqual(expect.arrayContaining([expect.stringMatching(/^socket:/)]));
       expect(open.filter((path) => path.includes('swagger-ui'))).toEqual([]);
       socket.destroy();
@@ -152,15 +152,6 @@ describe.each([
     }
   });
 });
-
-/** The target of a link; empty if the link has gone. */
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
 
 const OF_ONE_RESPONSE = ['connection', 'date', 'keep-alive', 'x-request-id'];
 

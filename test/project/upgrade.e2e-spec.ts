@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Environment } from '../../src/config/config.js';
+import { untilWritten } from '../faults/fault.js';
 import { outcomeOf, startCommand } from '../support/command.js';
 import { createDatabase, describeEngines } from '../support/engine.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
@@ -93,10 +94,10 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const old = await start(released, port);
       const { oldCookies } = await makeOldCookies(old);
       const load = new Load([{ url: old.url }]);
-      await load.acknowledged(100);
+      await untilWritten(load.ledger, 100);
       expect(await old.end()).toBe(0);
       const service = await start(ROOT, port);
-      await load.acknowledged(100);
+      await untilWritten(load.ledger, 100);
       await load.end();
       expectKeptIn(await stored(), load.ledger);
       expect(await readBy(service)).toMatchObject({ oldCookies });
@@ -107,17 +108,17 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const olds = [await start(released), await start(released)];
       const { oldCookies } = await makeOldCookies(olds[0]!);
       const load = new Load(olds);
-      await load.acknowledged(100);
+      await untilWritten(load.ledger, 100);
       const migrate = startCommand(folder, ['migrate', '--check-capacity'], { ...environment, LOG_LEVEL: 'info' });
       const { code, stdout } = await outcomeOf(migrate);
       expect(code).toBe(0);
-      await load.acknowledged(100);
+      await untilWritten(load.ledger, 100);
       for (const old of olds) {
         load.services.push(await start(ROOT, { MIGRATE_ON_START: 'false' }));
         load.services.shift();
         await sleep(50);
         expect(await old.end()).toBe(0);
-        await load.acknowledged(100);
+        await untilWritten(load.ledger, 100);
       }
       await load.end();
       expect(load.ledger.answered(/ (unknown|[345]\d\d|503 OUTCOME_UNKNOWN)$/)).toBe(0);

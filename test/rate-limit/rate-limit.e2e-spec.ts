@@ -30,16 +30,12 @@ const releases: (() => void)[] = [];
 class ClockController {
   @Get()
   @Public()
-  now(): string {
-    return 'now';
-  }
+  now(): void {}
 
   @Get('history')
   @Scopes('clock:read')
   @RateClass('list')
-  history(): string[] {
-    return [];
-  }
+  history(): void {}
 
   @Get('next')
   @Scopes('clock:read')
@@ -116,18 +112,16 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
   });
 });
 
-describe('the class of a route', () => {
-  it('is list for the list of a resource and a route with @RateClass, and write for POST', async () => {
-    const service = await start({ RATE_LIMIT_SUBJECT_LIST: '7', RATE_LIMIT_SUBJECT_WRITE: '5' });
-    const client = Client.of(service, { scope: 'cookies:read cookies:write clock:read' });
-    const policies = [await client.get('/cookies'), await client.get('/clock/history'), await client.post(COOKIE)];
-    expect(policies.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual([
-      '"subject-list";q=7;w=60',
-      '"subject-list";q=7;w=60',
-      '"subject-write";q=5;w=60',
-    ]);
-    expect((await client.get('/clock/history')).headers.get('ratelimit')).toMatch(/^"subject-list";r=4;/);
-  });
+it('the class of a route is list for the list of a resource and a route with @RateClass, and write for POST', async () => {
+  const service = await start({ RATE_LIMIT_SUBJECT_LIST: '7', RATE_LIMIT_SUBJECT_WRITE: '5' });
+  const client = Client.of(service, { scope: 'cookies:read cookies:write clock:read' });
+  const policies = [await client.get('/cookies'), await client.get('/clock/history'), await client.post(COOKIE)];
+  expect(policies.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual([
+    '"subject-list";q=7;w=60',
+    '"subject-list";q=7;w=60',
+    '"subject-write";q=5;w=60',
+  ]);
+  expect((await client.get('/clock/history')).headers.get('ratelimit')).toMatch(/^"subject-list";r=4;/);
 });
 
 describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
@@ -177,38 +171,29 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
   });
 });
 
-describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
-  it('gets 429 for a third request until one of its responses is sent or its connection closes', async () => {
-    const service = await start({ RATE_LIMIT_IN_PROGRESS: '2' });
-    const scope = 'clock:read cookies:read';
-    const client = Client.of(service, { scope });
-    const leaves = connect(Number(new URL(service.url).port), '127.0.0.1');
-    leaves.write(
-      `GET /clock/next HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${await token({ scope })}\r\n\r\n`,
-    );
-    const stays = client.get('/clock/next');
-    await until(
-      () => releases.length === 2,
-      () => 'both requests are in progress',
-    );
-    const before = performance.now();
-    const rejected = await client.get('/cookies');
-    expect(performance.now() - before).toBeGreaterThanOrEqual(249);
-    expectError(rejected, 429, 'RATE_LIMITED');
-    expect(rejected.headers.get('retry-after')).toBe('1');
-    expect((await Client.of(service, { subject: 'bob' }).get('/cookies')).status).toBe(200);
-    leaves.resetAndDestroy();
-    let status = 429;
-    // The service notices the closed connection a moment later.
-    for (const deadline = Date.now() + 30_000; status === 429 && Date.now() < deadline;) {
-      ({ status } = await client.get('/cookies'));
-    }
-    expect(status).toBe(200);
-    for (const release of releases.splice(0)) release();
-    expect((await stays).text).toBe('next');
-    const afterwards = [client.get('/cookies'), client.get('/cookies')];
-    expect((await Promise.all(afterwards)).map(({ status }) => status)).toEqual([200, 200]);
-  });
+it('a subject with RATE_LIMIT_IN_PROGRESS=2 gets 429 for a third request until one of its responses is sent or its connection closes', async () => {
+  const service = await start({ RATE_LIMIT_IN_PROGRESS: '2' });
+  const scope = 'clock:read cookies:read';
+  const client = Client.of(service, { scope });
+  const leaves = connect(Number(new URL(service.url).port), '127.0.0.1');
+  leaves.write(
+    `GET /clock/next HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${await token({ scope })}\r\n\r\n`,
+  );
+  const stays = client.get('/clock/next');
+  await until(() => releases.length === 2, 'both requests are in progress');
+  const before = performance.now();
+  const rejected = await client.get('/cookies');
+  expect(performance.now() - before).toBeGreaterThanOrEqual(249);
+  expectError(rejected, 429, 'RATE_LIMITED');
+  expect(rejected.headers.get('retry-after')).toBe('1');
+  expect((await Client.of(service, { subject: 'bob' }).get('/cookies')).status).toBe(200);
+  leaves.resetAndDestroy();
+  // The service notices the closed connection a moment later.
+  await until(async () => (await client.get('/cookies')).status === 200, 'a place is free');
+  for (const release of releases.splice(0)) release();
+  expect((await stays).text).toBe('next');
+  const afterwards = [client.get('/cookies'), client.get('/cookies')];
+  expect((await Promise.all(afterwards)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
 it('a request whose client has left before it is counted takes no place in RATE_LIMIT_IN_PROGRESS', async () => {
@@ -223,15 +208,13 @@ it('a request whose client has left before it is counted takes no place in RATE_
   expect([await isAccepted(true), await isAccepted(false)]).toEqual([true, true]);
 });
 
-describe('a flood of subjects', () => {
-  it('is kept in bounded memory, and the subject that is active keeps its count', async () => {
-    const counts = new RequestCounts();
-    const remaining = async (subject: string) => (await counts.add('subject-read', subject, 1000, 3600)).remaining;
-    for (let subject = 0; subject < 150_000; subject++) {
-      await remaining(`subject ${subject}`);
-      if (subject % 1000 === 0) await remaining('active');
-    }
-    expect(await remaining('subject 0')).toBe(999);
-    expect(await remaining('active')).toBe(1000 - 151);
-  });
+it('a flood of subjects is kept in bounded memory, and the subject that is active keeps its count', async () => {
+  const counts = new RequestCounts();
+  const remaining = async (subject: string) => (await counts.add('subject-read', subject, 1000, 3600)).remaining;
+  for (let subject = 0; subject < 150_000; subject++) {
+    await remaining(`subject ${subject}`);
+    if (subject % 1000 === 0) await remaining('active');
+  }
+  expect(await remaining('subject 0')).toBe(999);
+  expect(await remaining('active')).toBe(1000 - 151);
 });

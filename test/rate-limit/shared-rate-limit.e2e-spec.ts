@@ -2,7 +2,8 @@ import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { SharedCounts } from '../../src/rate-limit/request-counts.js';
 import { databaseUrlFor } from '../support/engine.js';
-import { Client, type Service, startService } from '../support/service.js';
+import { Client, sharedService } from '../support/service.js';
+import { until } from '../support/until.js';
 
 const MOST = 20;
 const SHARED = {
@@ -18,21 +19,16 @@ const SHARED = {
 const numbers = (length: number) => Array.from({ length }, (_, index) => index);
 
 describe('two services with RATE_LIMIT_STORE=database on one database', () => {
-  let services: Service[];
+  const { service: first } = sharedService(SHARED);
+  const { service: second } = sharedService(() => ({ ...SHARED, DATABASE_URL: databaseUrlFor(first.folder) }));
   let source: DataSource;
 
-  beforeAll(async () => {
-    const first = await startService(SHARED);
-    services = [first, await startService({ ...SHARED, DATABASE_URL: databaseUrlFor(first.folder) })];
+  beforeAll(() => {
     source = first.app.get(DataSource);
   });
 
-  afterAll(async () => {
-    for (const service of services.toReversed()) await service.stop();
-  });
-
   it('accept as many requests of a subject as its limit allows, and report how many are left', async () => {
-    const clients = services.map((service) => Client.of(service));
+    const clients = [first, second].map((service) => Client.of(service));
     const responses = await Promise.all(numbers(2 * MOST).map((index) => clients[index % 2]!.get('/cookies/1')));
     expect(responses.filter(({ status }) => status === 404)).toHaveLength(MOST);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(MOST);
@@ -47,7 +43,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
       const [row] = await source.query(`SELECT sum(requests) AS requests FROM rate_limits WHERE key LIKE 'subject%'`);
       return Number(row.requests);
     };
-    const client = Client.of(services[0]!, { subject: 'greedy' });
+    const client = Client.of(first, { subject: 'greedy' });
     for (let request = 0; request <= MOST; request++) await client.get('/cookies/1');
     const before = await count();
     for (let request = 0; request < 3; request++) expect((await client.get('/cookies/1')).status).toBe(429);
@@ -70,11 +66,8 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     expect([requests, endsAt <= latest]).toEqual([2, true]);
     expect((await counts.add('short 0', 300_000)).endsAt).toBeLessThan(endsAt);
     for (let request = 0; request < 400; request++) await counts.add('another', 600_000);
-    let rows: unknown[] = [];
-    for (const deadline = Date.now() + 30_000; rows.length !== 1 && Date.now() < deadline;) {
-      rows = await source.query(`SELECT key FROM rate_limits WHERE key LIKE 'short%'`);
-    }
-    expect(rows).toHaveLength(1);
+    const rows = (): Promise<object[]> => source.query(`SELECT key FROM rate_limits WHERE key LIKE 'short%'`);
+    await until(async () => (await rows()).length === 1, 'the deletion of ended windows');
   });
 
   it('delete the counts first whose window ended first, which PostgreSQL finds by an index', async () => {
@@ -82,13 +75,9 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
       INSERT INTO rate_limits (key, requests, ends_at) SELECT 'expired ' || n, 1, 2000 - n FROM numbers`);
     const counts = new SharedCounts(source);
     for (let request = 0; request < 500; request++) await counts.add('another', 600_000);
-    let rows: { key: string }[] = [];
-    for (const deadline = Date.now() + 30_000; rows.length !== 1 && Date.now() < deadline;) {
-      rows = await source.query(`SELECT key FROM rate_limits WHERE key LIKE 'expired%'`);
-      // Reads of SQLite alone would never let the deletion run.
-      await new Promise(setImmediate);
-    }
-    expect(rows).toEqual([{ key: 'expired 1' }]);
+    const rows = (): Promise<object[]> => source.query(`SELECT key FROM rate_limits WHERE key LIKE 'expired%'`);
+    await until(async () => (await rows()).length <= 1, 'the deletion of ended windows');
+    expect(await rows()).toEqual([{ key: 'expired 1' }]);
   });
 
   it('use one clock, that of the database, where the clocks of the processes differ by more than the window', async () => {
@@ -108,7 +97,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
 
   it('count for themselves while the database is unavailable', async () => {
     await source.query('DROP TABLE rate_limits');
-    const client = Client.of(services[0]!, { subject: 'patient' });
+    const client = Client.of(first, { subject: 'patient' });
     const statuses = [];
     for (let request = 0; request < MOST + 5; request++) statuses.push((await client.get('/cookies/1')).status);
     expect(statuses.filter((status) => status === 404)).toHaveLength(MOST);

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilWritten } from '../faults/fault.js';
@@ -25,7 +25,7 @@ const CLIENTS = 12;
 const LISTS = 'http_request_duration_seconds_count{method="GET",route="/cookies",status="200"}';
 
 const untilGone = (workers: readonly number[]): Promise<void> =>
-  until(() => !workers.some(isRunning), `the end of ${workers.join(' and ')}`);
+  until(() => !workers.some((pid) => existsSync(`/proc/${pid}`)), `the end of ${workers.join(' and ')}`);
 
 describe('a worker that cannot start', () => {
   it('ends the service with its message, once, and its exit code', async () => {
@@ -326,12 +326,3 @@ describe('a service with two workers that stops', () => {
     expect(service.output).not.toContain('"level":"error"');
   });
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { HttpResponse } from './http-response.js';
 
 export interface HttpClientOptions {
@@ -32,13 +33,11 @@ export class HttpClient {
       sent.on('close', () => clearTimeout(timer));
       sent.on('error', reject);
       sent.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const fields = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-          resolve({ status: response.statusCode!, headers: new Map(fields), content: Buffer.concat(chunks) });
-        });
+        const fields = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+        buffer(response).then(
+          (content) => resolve({ status: response.statusCode!, headers: new Map(fields), content }),
+          reject,
+        );
       });
       sent.end(body);
     });

@@ -7,9 +7,8 @@ const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'ke
 /** The OpenAPI document of a running service, with which responses and bodies are compared. */
 export class OpenApiDocument {
   private readonly ajv = new Ajv({ strict: false, validateFormats: false });
-  /** Validators by the text of the schema. Most schemas are equal, and each takes milliseconds to compile. */
+  /** Validators by schema and by whether its components are closed. Each takes milliseconds to compile. */
   private readonly validators = new Map<string, ValidateFunction>();
-  private readonly closedValidators = new Map<string, ValidateFunction>();
   /** The components with closed schemas: an undescribed property of a response is an error. */
   private readonly closed: object;
 
@@ -47,7 +46,7 @@ export class OpenApiDocument {
   }
 
   isValid(schema: object, value: unknown): boolean {
-    return this.validatorOf(schema, this.json.components, this.validators)(value);
+    return this.validatorOf(schema)(value);
   }
 
   /**
@@ -86,17 +85,15 @@ export class OpenApiDocument {
     const [mediaType] = headers.get('content-type')!.split(';') as [string];
     const content = description.content[mediaType];
     if (content === undefined) return [`${mediaType} is not described`];
-    const validate = this.validatorOf(content.schema, this.closed, this.closedValidators);
+    const validate = this.validatorOf(content.schema, true);
     return validate(body) ? [] : [this.ajv.errorsText(validate.errors)];
   }
 
-  private validatorOf(schema: object, components: object, made: Map<string, ValidateFunction>): ValidateFunction {
-    const key = JSON.stringify(schema);
-    let validator = made.get(key);
-    if (validator === undefined) {
-      validator = this.ajv.compile({ allOf: [schema], components });
-      made.set(key, validator);
-    }
+  private validatorOf(schema: object, isClosed = false): ValidateFunction {
+    const key = JSON.stringify([schema, isClosed]);
+    const components = isClosed ? this.closed : this.json.components;
+    const validator = this.validators.get(key) ?? this.ajv.compile({ allOf: [schema], components });
+    this.validators.set(key, validator);
     return validator;
   }
 }

@@ -13,7 +13,7 @@ export class StallingClient {
   private bytes = 0;
   /** Number of bytes at which the client stops reading. */
   private enough = Infinity;
-  private hasClosed = false;
+  isClosed = false;
 
   private constructor(private readonly socket: Socket) {
     socket.on('data', (chunk: Buffer) => {
@@ -21,7 +21,7 @@ export class StallingClient {
       this.bytes += chunk.length;
       if (this.bytes >= this.enough) socket.pause();
     });
-    socket.on('close', () => (this.hasClosed = true));
+    socket.on('close', () => (this.isClosed = true));
   }
 
   /** Sends GET and does not read yet. */
@@ -46,7 +46,7 @@ export class StallingClient {
   async read(bytes: number): Promise<void> {
     this.enough = this.bytes + bytes;
     this.socket.resume();
-    await until(() => this.bytes >= this.enough || this.hasClosed, `${bytes} bytes are read`);
+    await until(() => this.bytes >= this.enough || this.isClosed, `${bytes} bytes are read`);
     this.socket.pause();
   }
 
@@ -54,11 +54,7 @@ export class StallingClient {
   async readAll(): Promise<void> {
     this.enough = Infinity;
     this.socket.resume();
-    if (!this.hasClosed) await once(this.socket, 'close', { signal: AbortSignal.timeout(LONGEST_WAIT) });
-  }
-
-  get isClosed(): boolean {
-    return this.hasClosed;
+    if (!this.isClosed) await once(this.socket, 'close', { signal: AbortSignal.timeout(LONGEST_WAIT) });
   }
 
   /** The status of the response; 0 if nothing has been read. */

@@ -81,14 +81,7 @@ export class TcpProxy {
     if (this.failing === 'reset') return void client.resetAndDestroy();
     const { hostname, port } = new URL(this.target);
     const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair: Pair = {
-      client,
-      server,
-      readies: 0,
-      isBroken: false,
-      isSilent: this.failing === 'silent',
-      isResponseLost: false,
-    };
+    const pair = new Pair(client, server, this.failing === 'silent');
     this.pairs.add(pair);
     const end = (): void => {
       this.pairs.delete(pair);
@@ -127,12 +120,15 @@ export class TcpProxy {
 /** ReadyForQuery outside a transaction (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
-interface Pair {
-  readonly client: Socket;
-  readonly server: Socket;
+class Pair {
   /** How often the server was ready: after the start of the session, after its formats are set, and so on. */
-  readies: number;
-  isBroken: boolean;
-  isSilent: boolean;
-  isResponseLost: boolean;
+  readies = 0;
+  isBroken = false;
+  isResponseLost = false;
+
+  constructor(
+    readonly client: Socket,
+    readonly server: Socket,
+    public isSilent: boolean,
+  ) {}
 }

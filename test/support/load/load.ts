@@ -24,12 +24,6 @@ export class Load {
     }
   }
 
-  /** Waits until this many more changes are acknowledged. */
-  async acknowledged(more: number): Promise<void> {
-    const wanted = this.ledger.answered(/ 2\d\d$/) + more;
-    while (this.ledger.answered(/ 2\d\d$/) < wanted) await Promise.race([sleep(10), this.writers]);
-  }
-
   async end(): Promise<void> {
     this.stopping.abort();
     await this.writers;

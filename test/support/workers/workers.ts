@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { until } from '../until.js';
 import { preloaded } from '../faults/preloaded.js';
+import { HttpClient, jsonFields } from '../http-client.js';
 import { metricsOf } from '../metrics.js';
 import { COOKIE, token } from '../service.js';
 import type { ServiceProcess } from '../service-process.js';
@@ -38,31 +38,17 @@ export async function untilServing(service: ServiceProcess, count: number, gone?
   }, `${count} workers serve`);
 }
 
-export interface WorkerResponse {
-  readonly status: number;
-  readonly worker: number;
-}
-
-interface Sent {
-  readonly method?: string;
-  readonly path?: string;
-}
-
 /** Sends one request on a new connection, so that the next worker gets it. */
 export async function sendAlone(
   { url }: { readonly url: string },
-  { method = 'GET', path = '/cookies' }: Sent = {},
-): Promise<WorkerResponse> {
-  const type = method === 'POST' && { 'content-type': 'application/json' };
-  const headers = { authorization: `Bearer ${await token()}`, ...type };
-  return new Promise((resolve, reject) => {
-    const sent = request(url + path, { method, agent: false, headers });
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      response.resume();
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode!, worker: Number(response.headers['x-worker']) }));
-    });
-    sent.end(method === 'POST' ? JSON.stringify(COOKIE) : undefined);
-  });
+  { method = 'GET', path = '/cookies' }: { readonly method?: string; readonly path?: string } = {},
+): Promise<{ readonly status: number; readonly worker: number }> {
+  const client = new HttpClient(url);
+  try {
+    const body = method === 'POST' ? JSON.stringify(COOKIE) : undefined;
+    const { status, headers } = await client.send(method, path, jsonFields(await token(), body !== undefined), body);
+    return { status, worker: Number(headers.get('x-worker')) };
+  } finally {
+    client.close();
+  }
 }
