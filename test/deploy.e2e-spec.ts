@@ -215,17 +215,23 @@ describe('the files in deploy', () => {
     expect(bytes).toBeGreaterThanOrEqual(maxHeaderSize + 2048);
   });
 
-  withHaproxy('lets a header section of 15.5 KiB reach the service, and 431 of a larger one the client', async () => {
-    await using service = await startService();
+  /** The path of a configuration of HAProxy with a certificate. */
+  function withCertificate(configuration: string): string {
     const folder = temporaryFolder();
     const { key, certificate } = makeCertificate(folder);
-    const [cfg, pem, port] = [join(folder, 'cfg'), join(folder, 'pem'), await freePort()];
+    const [cfg, pem] = [join(folder, 'cfg'), join(folder, 'pem')];
     writeFileSync(pem, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'));
+    writeFileSync(cfg, configuration.replace('/etc/haproxy/cookies.pem', pem));
+    return cfg;
+  }
+
+  withHaproxy('lets a header section of 15.5 KiB reach the service, and 431 of a larger one the client', async () => {
+    await using service = await startService();
+    const port = await freePort();
     const configuration = read('haproxy/tls.cfg')
-      .replace('bind :443 ssl crt /etc/haproxy/cookies.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`)
+      .replace('bind :443', `bind 127.0.0.1:${port}`)
       .replace('127.0.0.1:3000', new URL(service.url).host);
-    writeFileSync(cfg, configuration);
-    const haproxy = spawn(HAPROXY, ['-db', '-f', cfg], { stdio: 'ignore' });
+    const haproxy = spawn(HAPROXY, ['-db', '-f', withCertificate(configuration)], { stdio: 'ignore' });
     const authorization = `Bearer ${await token()}`;
     const statusOf = async (length: number): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -247,12 +253,7 @@ describe('the files in deploy', () => {
   });
 
   withHaproxy.each(readdirSync(join(DEPLOY, 'haproxy')))('is a configuration that HAProxy accepts: %s', (file) => {
-    const folder = temporaryFolder();
-    const at = (name: string): string => join(folder, name);
-    const { key, certificate } = makeCertificate(folder);
-    writeFileSync(at('pem'), readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'));
-    writeFileSync(at('cfg'), read(join('haproxy', file)).replace('/etc/haproxy/cookies.pem', at('pem')));
-    const { status, stderr } = spawnSync(HAPROXY, ['-c', '-f', at('cfg')], {
+    const { status, stderr } = spawnSync(HAPROXY, ['-c', '-f', withCertificate(read(join('haproxy', file)))], {
       encoding: 'utf8',
       env: { ...process.env, OUTER_PROXY: '255.255.255.255' },
     });

@@ -47,9 +47,7 @@ class BodiesController {
 
   @Post('ignored')
   @AcceptsBody({ type: 'multipart/form-data', limit: 64 * MiB })
-  ignored(@Body() _upload: Upload): string[] {
-    return [];
-  }
+  ignored(@Body() _upload: Upload): void {}
 
   @Post('plain')
   plain(@Body() body: PhotoDto): PhotoDto {

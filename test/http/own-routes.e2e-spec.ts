@@ -251,6 +251,11 @@ describe('routes of a module beside the resource kit', () => {
     await untilMetric(service, 'http_requests_in_flight', 0);
   });
 
+  const filter = (): ErrorFilter => {
+    const { app } = service;
+    return new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
+  };
+
   /** The exceptions of `@nestjs/websockets` and `@nestjs/microservices`. */
   class WsException extends Error {
     getError(): string {
@@ -264,28 +269,24 @@ describe('routes of a module beside the resource kit', () => {
   ])('the handler of a message of a microservice rejects with the body of %s', async (_what, error) => {
     const host = new ExecutionContextHost([{}, { getPattern: () => 'add' }]);
     host.setType('rpc');
-    const { app } = service;
-    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
-    const response = lastValueFrom(filter.catch(error, host)!);
-    await expect(response).rejects.toMatchObject({ statusCode: 400, message: 'No jars today' });
+    await expect(lastValueFrom(filter().catch(error, host)!)).rejects.toMatchObject({
+      statusCode: 400,
+      message: 'No jars today',
+    });
   });
 
   it('the error of a GraphQL resolver without a reply in its context names the option of GraphQL', () => {
     const host = new ExecutionContextHost([undefined, {}, { req: {} }, { fieldName: 'jars' }]);
     host.setType('graphql');
-    const { app } = service;
-    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
-    expect(() => filter.catch(new Error('secret'), host)).toThrow('context: (_request, reply) => ({ reply })');
+    expect(() => filter().catch(new Error('secret'), host)).toThrow('context: (_request, reply) => ({ reply })');
   });
 
   it('the error of a GraphQL resolver has its code where clients of Apollo read it', () => {
     const reply = { request: { id: '1', method: 'POST', routeOptions: {} } };
     const host = new ExecutionContextHost([{}, {}, { reply }, { fieldName: 'jars', parentType: { name: 'Query' } }]);
     host.setType('graphql');
-    const { app } = service;
-    const filter = new ErrorFilter(app.get(ErrorLog, { strict: false }), app.get(DataSource, { strict: false }));
     const extensions = { statusCode: 400, errorCode: 'BAD_REQUEST', code: 'BAD_REQUEST' };
-    const jars = () => filter.catch(new BadRequestException('No jars today'), host);
+    const jars = () => filter().catch(new BadRequestException('No jars today'), host);
     expect(jars).toThrow(
       expect.objectContaining({ message: 'No jars today', extensions: expect.objectContaining(extensions) }),
     );

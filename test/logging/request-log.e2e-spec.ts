@@ -197,21 +197,15 @@ class FailingController {
 
   @Get('account')
   @UseGuards(AccountGuard)
-  account(): object {
-    return {};
-  }
+  account(): void {}
 
   @Get('guarded')
   @UseGuards(WaitingGuard)
-  read(): object {
-    return {};
-  }
+  read(): void {}
 
   @Post('guarded')
   @UseGuards(WaitingGuard)
-  guarded(@Body() body: CreateCookieDto): object {
-    return body;
-  }
+  guarded(@Body() _body: CreateCookieDto): void {}
 }
 
 @Module({ controllers: [FailingController] })
