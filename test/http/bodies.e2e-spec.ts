@@ -47,7 +47,9 @@ class BodiesController {
 
   @Post('ignored')
   @AcceptsBody({ type: 'multipart/form-data', limit: 64 * MiB })
-  ignored(@Body() _upload: Upload): void {}
+  ignored(@Body() _upload: Upload): string[] {
+    return [];
+  }
 
   @Post('plain')
   plain(@Body() body: PhotoDto): PhotoDto {
