@@ -77,7 +77,6 @@ describeInBrowser('the admin page', () => {
 
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const dialog = () => page.getByRole('dialog');
-  /** Fills the form of a cookie. */
   const fillIn = async (wish = ''): Promise<void> => {
     await dialog().getByLabel('flavor').selectOption('vanilla');
     await dialog().getByLabel('size').selectOption('small');

@@ -1,6 +1,6 @@
 import { constants, createHmac, type KeyObject, sign } from 'node:crypto';
 import { expectError } from '../support/expect-error.js';
-import { type Answer, Client, SECRET } from '../support/service.js';
+import { type Answer, Client, SECRET, type Endpoint } from '../support/service.js';
 
 // The tests build tokens by hand, because a library refuses to make most tokens that the service must reject.
 
@@ -50,7 +50,7 @@ export function claims(changes: Record<string, unknown> = {}): Record<string, un
 }
 
 /** Sends `GET /cookies` with a token in the scheme Bearer. */
-export function list(service: { readonly url: string }, token: string): Promise<Answer> {
+export function list(service: Endpoint, token: string): Promise<Answer> {
   return Client.bearing(service, token).get('/cookies');
 }
 

@@ -8,7 +8,6 @@ const CLIENT = { id: 'baker', secret: 'a secret of the test only' };
 
 type Algorithm = 'RS256' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA';
 
-/** A private key as a JWK with a key id. */
 export async function privateJwk(alg: Algorithm, kid: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   return { ...(await exportJWK(privateKey)), alg, kid, use: 'sig' };
@@ -18,7 +17,6 @@ const ID_TOKEN_KEY = await privateJwk('RS256', 'id-tokens');
 
 /** A real OpenID provider with a separate port. It can change its keys, stop and start again. */
 export class OpenIdProvider {
-  /** Paths of all requests. */
   readonly requests: string[] = [];
   private server?: LocalServer;
   private listener!: (...exchange: Parameters<RequestListener>) => unknown;
@@ -83,7 +81,6 @@ export class OpenIdProvider {
     return this.stop();
   }
 
-  /** An access token of the grant client credentials. */
   async token({ scope = 'cookies:read cookies:write', resource = AUDIENCE } = {}): Promise<string> {
     const response = await fetch(`${this.issuer}/token`, {
       method: 'POST',

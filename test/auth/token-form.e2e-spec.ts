@@ -3,7 +3,6 @@ import { expectError } from '../support/expect-error.js';
 import { Client, SECRET, sharedService } from '../support/service.js';
 import { claims, encoded, expectInvalidToken, HS256, hmac, jws, list, rsa, unsigned } from './jws.js';
 
-/** The token with its signature in base64 instead of base64url. */
 function inBase64(token: string): string {
   const [header, payload, signature] = token.split('.') as [string, string, string];
   return `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`;

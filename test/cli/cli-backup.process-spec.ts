@@ -35,7 +35,6 @@ describe('cli backup and restore', () => {
   const database = () => fs.readFileSync(join(folder, 'cookies.sqlite'));
   const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
 
-  /** Names, sizes and times of all files. */
   const state = (where = folder) =>
     fs
       .readdirSync(where)

@@ -34,7 +34,6 @@ const at = (...names: string[]): string => join(folder, ...names);
 const store = async (text: string): Promise<void> => {
   expect(await run(folder, ['import', 'cookies'], { input: text })).toMatchObject({ code: 0 });
 };
-/** Verifies the backup as another user. */
 const verifyAsOrdinaryUser = (file: string, stdin: number | 'pipe' = 'pipe'): Promise<Outcome> => {
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
   const command = [resolve('dist/src/cli/main.js'), 'restore', '--verify', file];

@@ -45,7 +45,6 @@ describe('a command that replaces a file', () => {
   const at = (name: string): string => join(folder, name);
   const files = (): string[] => readdirSync(folder).sort();
 
-  /** The number of cookies in a database or an export. */
   const contentsOf = (file: string): number => {
     if (file.endsWith('.ndjson')) return readFileSync(at(file), 'utf8').split('\n').length - 1;
     return countsOf(folder, file).count;

@@ -69,7 +69,6 @@ function reworded(found: string, now: string): Change {
   };
 }
 
-/** Makes one of `HOSTILE_CHANGES` in a database. */
 export function makeHostile(database: Database, name: string): void {
   const change = HOSTILE_CHANGES[name]!;
   if (typeof change === 'string') database.exec(change);

@@ -27,7 +27,6 @@ describe('cli set, with two services on one database', () => {
     expect(await set(...args)).toMatchObject({ code: 0, stderr: '' });
   }
 
-  /** Waits until the response of each service is as expected. */
   async function everywhere(send: (client: Client) => Promise<Answer>, expected: (answer: Answer) => boolean) {
     for (const client of clients) {
       let last: Answer | undefined;

@@ -10,7 +10,6 @@ type Values = Record<string, unknown> | null;
 
 export type Line = Omit<AuditLineDto, 'before' | 'after'> & { readonly before: Values; readonly after: Values };
 
-/** Reads all pages of GET /audit. */
 export async function allLines(client: Client, resource: string): Promise<Line[]> {
   const pages = await follow(client, `/audit?resource=${resource}&limit=200`);
   return pages.flatMap(({ body }) => body as Line[]);

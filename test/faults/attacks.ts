@@ -20,7 +20,6 @@ export interface Attacker {
 
 export interface Attack {
   readonly name: string;
-  /** Number of records that are stored before the attack. */
   readonly records?: number;
   /** Beginning of the wishes of these records. */
   readonly wish?: string;
@@ -33,7 +32,6 @@ export interface Attack {
   /** Addresses of the attackers, in turn; default: one address. With several, every attacker has its own subject. */
   readonly addresses?: readonly string[];
   readonly environment?: Environment;
-  /** Bounds that replace the bounds of all attacks. */
   readonly bounds?: Bounds;
   readonly run: (attacker: Attacker) => Promise<void>;
 }

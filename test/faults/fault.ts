@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Environment } from '../../src/config/config.js';
 import { type Ledger, writeUntil } from '../support/load/ledger.js';
-import { temporaryFolder } from '../support/service.js';
+import { temporaryFolder, type Endpoint } from '../support/service.js';
 import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
@@ -50,8 +50,7 @@ export class Site {
   }
 }
 
-/** Runs `work` while clients write. */
-export function whileWriting(service: { readonly url: string }, ledger: Ledger, work: () => Promise<void>) {
+export function whileWriting(service: Endpoint, ledger: Ledger, work: () => Promise<void>) {
   return whileLoaded((signal) => writeUntil(signal, service, ledger), work);
 }
 
@@ -73,7 +72,6 @@ export async function whileLoaded(
   }
 }
 
-/** Waits until `count` more writes were acknowledged. */
 export async function untilWritten(ledger: Ledger, count: number): Promise<void> {
   await untilAnswered(ledger, / 2\d\d$/, count);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { expectKept, Ledger } from '../support/load/ledger.js';
-import { Client } from '../support/service.js';
+import { Client, type Endpoint } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { type Fault, type Run, Site, untilAnswered, whileWriting } from './fault.js';
 
@@ -19,12 +19,7 @@ export const diskFull: Fault = (run) =>
   );
 
 /** While there is no space, POST returns 507, and reads and deletes work. Later POST works again. */
-async function writeThroughFull(
-  service: { readonly url: string },
-  ledger: Ledger,
-  volume: SmallVolume,
-  { times }: Run,
-): Promise<void> {
+async function writeThroughFull(service: Endpoint, ledger: Ledger, volume: SmallVolume, { times }: Run): Promise<void> {
   const client = Client.of(service);
   await whileWriting(service, ledger, async () => {
     for (let time = 1; time <= times; time++) {

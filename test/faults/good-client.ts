@@ -11,14 +11,11 @@ const MOST_ROUNDS = 20;
 
 export interface Experience {
   readonly requests: number;
-  /** Requests without the right response. */
   readonly failed: number;
-  /** The first failure. */
   readonly firstFailure?: string;
   /** Percentiles in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Ids of the answered requests. */
   readonly ids: readonly string[];
 }
 

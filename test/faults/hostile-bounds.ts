@@ -1,6 +1,5 @@
 import type { Experience } from './good-client.js';
 
-/** Bounds of one attack. */
 export interface Bounds {
   /** Maximum growth in megabytes from the start to the end of the attack. */
   readonly mostHeld?: number;
@@ -71,7 +70,6 @@ export function brokenBounds(result: AttackResult): string[] {
 
 const answeredOf100 = ({ requests, failed }: Experience): number => (100 * (requests - failed)) / requests;
 
-/** The measurements as one line. */
 export function lineOf(result: AttackResult): string {
   const { name, quiet, underAttack, sent, notReady, requestLines, withoutLine } = result;
   const { startMegabytes, peakMegabytes, heldMegabytes, endMegabytes } = result;

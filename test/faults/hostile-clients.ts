@@ -18,7 +18,6 @@ import { openDescriptors, peakMegabytes, residentMegabytes } from './process-fig
 
 const ATTACKERS = 50;
 const SECONDS = 60;
-/** Memory of the container. */
 const CONTAINER_MEGABYTES = 512;
 /** Seconds in which memory and descriptors must be released. */
 const RECOVERY_SECONDS = 60;

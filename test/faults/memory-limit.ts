@@ -5,7 +5,6 @@ import type { SpawnOptions } from '../support/service-process.js';
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/** Limits the memory of a process, as a container does. */
 export interface MemoryLimit {
   readonly options: SpawnOptions;
   readonly environment: Environment;

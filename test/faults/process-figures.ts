@@ -7,7 +7,6 @@ export function residentMegabytes(pid: number): number {
   return statusOf(pid, 'VmRSS');
 }
 
-/** Peak of the resident memory. */
 export function peakMegabytes(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }

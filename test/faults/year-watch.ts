@@ -6,7 +6,6 @@ import { freePort } from '../support/postgres/postgres-server.js';
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 
-/** The ports of a replica. */
 export interface Address {
   readonly port: string;
   readonly managementPort: string;
@@ -23,7 +22,6 @@ async function ended(child: ChildProcess): Promise<void> {
 export class Watchman {
   private constructor(
     private readonly child: ChildProcess,
-    /** Address of Prometheus. */
     readonly url: string,
   ) {}
 
@@ -105,7 +103,6 @@ export class Balancer {
     return new Balancer(child, `http://127.0.0.1:${port}`, `http://127.0.0.1:${statistics}/;csv`);
   }
 
-  /** Waits until HAProxy has found every replica. */
   async allUp(): Promise<void> {
     const isUp = async (): Promise<boolean> => {
       const text = await (await fetch(this.statistics)).text();

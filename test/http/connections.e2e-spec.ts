@@ -73,7 +73,6 @@ async function connection(
   return reads ? socket : socket.pause();
 }
 
-/** The bytes that a connection has received. */
 function receivedBy(socket: Socket): () => Buffer {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -118,7 +117,6 @@ function post(wish: string): string {
   return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** The log lines of the request with this id. */
 function logged(id: string): { msg: string; status?: number; route: string; address: string }[] {
   const lines = service.output.split('\n').filter((line) => line.includes(`"requestId":"${id}"`));
   return lines.map((line) => JSON.parse(line));

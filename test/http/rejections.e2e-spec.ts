@@ -141,7 +141,6 @@ describe('a request that only a socket can send', () => {
   });
 });
 
-/** A body in chunks. */
 function chunks(...texts: string[]): string {
   const parts = texts.map((text) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   return `${parts.join('')}0\r\n\r\n`;

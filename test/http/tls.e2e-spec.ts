@@ -11,7 +11,7 @@ import { canMakeCertificates, makeCertificate } from '../support/certificate.js'
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
 import { responsesIn } from '../support/raw-http.js';
-import { COOKIE, temporaryFolder, token } from '../support/service.js';
+import { COOKIE, temporaryFolder, token, type Endpoint } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -40,10 +40,9 @@ function newFiles(name: string) {
   return makeCertificate(join(folder, name));
 }
 
-const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
+const portOf = ({ url }: Endpoint): number => Number(new URL(url).port);
 
-/** Connects and accepts any certificate. */
-async function connection(options: ConnectionOptions = {}, to: { readonly url: string } = service): Promise<TLSSocket> {
+async function connection(options: ConnectionOptions = {}, to: Endpoint = service): Promise<TLSSocket> {
   const socket = connectSecurely({ host: '127.0.0.1', port: portOf(to), rejectUnauthorized: false, ...options });
   sockets.push(socket);
   await once(socket, 'secureConnect');
@@ -78,7 +77,6 @@ async function endedAfter(bytes: string): Promise<void> {
 
 const logged = (text: string): Promise<void> => until(() => service.output.includes(text), `"${text}" in the log`);
 
-/** The serial number of the certificate that a new connection gets. */
 async function serialNumber(): Promise<string> {
   return (await connection()).getPeerCertificate().serialNumber;
 }

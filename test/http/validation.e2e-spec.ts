@@ -192,7 +192,6 @@ class ThingsController {
   }
 }
 
-/** Classes of bodies by path. */
 const RETURNED = {
   labels: LabelDto,
   'unmarked-labels': UnmarkedLabelDto,

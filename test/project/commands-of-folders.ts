@@ -33,7 +33,6 @@ const uuid = (number: number): string => `01999999-0000-7000-8000-${String(numbe
 const folder = (id: number, parent: number): string =>
   `${JSON.stringify({ id: uuid(id), name: 'Inbox', parentId: uuid(parent) })}\n`;
 
-/** Tests commands on a resource that refers to itself. */
 export function describeFolders(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase } = commands;
   describeEngines('folders, which refer to folders', (engine) => {

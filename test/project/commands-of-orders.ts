@@ -9,7 +9,6 @@ export const ORDERS =
   '--unique code --read-only status --timestamps';
 const CREATED = '2026-01-31T12:00:00.123Z';
 
-/** A line of an export of orders. */
 function order(values: { id: number } & Record<string, unknown>): string {
   const { id, ...others } = {
     ...{ customer: 'Ada', code: `c${values.id}`, quantity: 1, note: null, status: 'open', cookieId: 1 },
@@ -19,7 +18,6 @@ function order(values: { id: number } & Record<string, unknown>): string {
   return `${JSON.stringify({ id, ...others })}\n`;
 }
 
-/** Tests commands on cookies, and on orders that refer to them. */
 export function describeOrders(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase, folder } = commands;
 

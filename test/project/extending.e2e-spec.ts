@@ -87,7 +87,6 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     write(path!, text);
   }
 
-  /** The changes that the guide makes to files of a folder. */
   const changesOf = (folder: string): (readonly [path: string, hunks: string])[] =>
     [...GUIDE.matchAll(/```diff\n--- (\S+)\n([\s\S]*?)```/g)]
       .map(([, path, hunks]) => [path!, hunks!] as const)

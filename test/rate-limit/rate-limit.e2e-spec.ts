@@ -16,7 +16,6 @@ import { type Answer, Client, COOKIE, type Service, startService, token } from '
 const FIELDS = ['ratelimit', 'ratelimit-policy', 'retry-after'] as const;
 const fieldsOf = ({ headers }: Answer) => FIELDS.map((name) => headers.get(name));
 
-/** The statuses of some requests, one after the other. */
 async function statusesOf(count: number, send: () => Promise<Answer>): Promise<number[]> {
   const statuses: number[] = [];
   while (statuses.length < count) statuses.push((await send()).status);

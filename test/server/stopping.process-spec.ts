@@ -10,7 +10,7 @@ import { LOGS_ITS_SIGNAL, preloaded, projectModule, withProvider } from '../supp
 import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
 import { HttpClient } from '../support/http-client.js';
 import { connected } from '../support/raw-http.js';
-import { COOKIE, temporaryFolder, token } from '../support/service.js';
+import { COOKIE, temporaryFolder, token, type Endpoint } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 import { workersOf } from '../support/workers/workers.js';
@@ -236,7 +236,7 @@ class SlowPost {
     this.closed = new Promise((resolve) => socket.on('close', resolve));
   }
 
-  static async begin(service: { readonly url: string }): Promise<SlowPost> {
+  static async begin(service: Endpoint): Promise<SlowPost> {
     const body = JSON.stringify(COOKIE);
     const socket = await connected(service.url);
     const slow = new SlowPost(socket, body.slice(10));

@@ -19,6 +19,5 @@ export function captureLog(): CapturedLine[] {
   return lines;
 }
 
-/** The lines that report a problem. */
 export const problemsIn = (lines: readonly CapturedLine[]): CapturedLine[] =>
   lines.filter(({ level }) => level !== 'log');

@@ -19,7 +19,6 @@ export async function openDataSource(
   return Object.assign(dataSource, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
-/** The warnings that are logged during the work. */
 export async function warningsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const warnings: string[] = [];
   const ignore = (): void => undefined;

@@ -32,7 +32,6 @@ export function usePostgres(): void {
 /** Tells whether there is a server for the engine in use. */
 export const hasEngine = (): boolean => engine === 'sqlite' || hasPostgres();
 
-/** The engine on which the specs run. */
 export function engineInUse(): EngineName {
   return engine;
 }

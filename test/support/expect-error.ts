@@ -27,7 +27,6 @@ function describedDetails(details: readonly object[]): object[] {
   }));
 }
 
-/** The body of an error without its request id. */
 export function withoutRequestId(body: object | undefined): string {
   return JSON.stringify({ ...body, requestId: undefined });
 }

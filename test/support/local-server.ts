@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Endpoint } from './service.js';
 
-export interface LocalServer extends AsyncDisposable {
-  readonly url: string;
-}
+export type LocalServer = Endpoint & AsyncDisposable;
 
 /** Starts an HTTP server of a test. @param port default: a free one */
 export async function startServer(listener: RequestListener, port = 0): Promise<LocalServer> {

@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { Answer } from './service.js';
+import type { Answer, Endpoint } from './service.js';
 
 /** Header fields of HTTP itself, which OpenAPI documents do not describe. Add those of your plugins, such as helmet. */
 const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
@@ -16,7 +16,7 @@ export class OpenApiDocument {
     this.closed = withClosedSchemas(json.components);
   }
 
-  static async of({ url }: { readonly url: string }): Promise<OpenApiDocument> {
+  static async of({ url }: Endpoint): Promise<OpenApiDocument> {
     return new OpenApiDocument(await (await fetch(`${url}/openapi.json`)).json());
   }
 
@@ -37,7 +37,6 @@ export class OpenApiDocument {
     return schema.$ref === undefined ? schema : this.json.components.schemas[schema.$ref.split('/').at(-1)];
   }
 
-  /** The schema of an operation's body. */
   bodySchema(method: string, path: string): any {
     const schema = this.operation(method, path)?.requestBody?.content['application/json']?.schema;
     if (schema !== undefined) return schema;

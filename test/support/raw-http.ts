@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { jsonOf } from './http-client.js';
 import { parseResponse } from './http-response.js';
-import type { Answer } from './service.js';
+import type { Answer, Endpoint } from './service.js';
 
 /** Opens a connection to a URL. The service may reset it later, which is no error. */
 export async function connected(url: string, options: Partial<TcpNetConnectOpts> = {}): Promise<Socket> {
@@ -21,11 +21,7 @@ export function request(lines: readonly string[], body: string | Buffer = ''): B
  * Sends bytes over a new connection, and returns the responses that arrive before the service closes it.
  * @param end whether to end the sending side, as a client that stops early does
  */
-export async function exchange(
-  service: { readonly url: string },
-  bytes: Buffer,
-  { end = false }: { end?: boolean } = {},
-): Promise<Answer[]> {
+export async function exchange(service: Endpoint, bytes: Buffer, { end = false } = {}): Promise<Answer[]> {
   // A service that closes before it has read everything resets the connection. The responses before that still count.
   const socket = await connected(service.url, { allowHalfOpen: true });
   const received: Buffer[] = [];

@@ -13,9 +13,13 @@ export { temporaryFolder } from './temporary-folder.js';
 /** The secret for the tokens of all test services. */
 export const SECRET = randomBytes(32).toString('base64url');
 
-export interface Service {
-  readonly app: NestFastifyApplication;
+/** A running service, in this process or another. */
+export interface Endpoint {
   readonly url: string;
+}
+
+export interface Service extends Endpoint {
+  readonly app: NestFastifyApplication;
   readonly managementUrl: string;
   readonly folder: string;
   /** Closes the application and removes its database. `await using` calls it at the end of a block. */
@@ -108,17 +112,17 @@ export interface RequestOptions {
 /** A client whose token has both scopes. */
 export class Client {
   private constructor(
-    private readonly service: { readonly url: string },
+    private readonly service: Endpoint,
     private readonly token?: string | Promise<string>,
   ) {}
 
   /** A client of a service, which may start later. */
-  static of(service: { readonly url: string }, options?: TokenOptions): Client {
+  static of(service: Endpoint, options?: TokenOptions): Client {
     return new Client(service, token(options));
   }
 
   /** A client with this token, or without one. */
-  static bearing(service: { readonly url: string }, token?: string): Client {
+  static bearing(service: Endpoint, token?: string): Client {
     return new Client(service, token);
   }
 

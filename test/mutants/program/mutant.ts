@@ -5,7 +5,6 @@ import { basename, join } from 'node:path';
 export interface Mutant {
   /** `<file in test/mutants>/<the fault in a few words>` */
   readonly name: string;
-  /** The broken promise. */
   readonly breaks: string;
   /** Text that occurs exactly once in `src`; all white space is equal. */
   readonly replace: string;
@@ -84,7 +83,6 @@ export class Locator {
     return { ...mutant, file: places[0]!, specFiles: mutant.specs.map((name) => this.specFile(name)) };
   }
 
-  /** The text of the file with the mutant. */
   mutated({ file, replace, by }: LocatedMutant): string {
     return this.sources.get(file)!.replace(new RegExp(patternOf(replace)), () => by);
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connected } from '../raw-http.js';
-import { type TokenOptions, token } from '../service.js';
+import { type TokenOptions, token, type Endpoint } from '../service.js';
 import { until } from '../until.js';
 
 /** Milliseconds after which a wait for the client fails the test. */
@@ -26,7 +26,7 @@ export class StallingClient {
 
   /** Sends GET and does not read yet. */
   static async get(
-    service: { readonly url: string },
+    service: Endpoint,
     { path = '/cookies', ...options }: TokenOptions & { readonly path?: string } = {},
   ): Promise<StallingClient> {
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token(options)}`;
@@ -34,7 +34,7 @@ export class StallingClient {
   }
 
   /** Sends bytes, such as several requests, and does not read yet. */
-  static async send(service: { readonly url: string }, bytes: string): Promise<StallingClient> {
+  static async send(service: Endpoint, bytes: string): Promise<StallingClient> {
     const socket = await connected(service.url);
     const client = new StallingClient(socket);
     socket.pause();
@@ -50,7 +50,6 @@ export class StallingClient {
     this.socket.pause();
   }
 
-  /** Reads until the connection closes. */
   async readAll(): Promise<void> {
     this.enough = Infinity;
     this.socket.resume();

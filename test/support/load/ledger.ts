@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
 import { databaseUrlFor, engineInUse } from '../engine.js';
 import { HttpClient, jsonFields, jsonOf } from '../http-client.js';
 import { onServer } from '../postgres/postgres-server.js';
-import { type Answer, COOKIE, token } from '../service.js';
+import { type Answer, COOKIE, token, type Endpoint } from '../service.js';
 
 type Response = Pick<Answer, 'status' | 'body'>;
 
@@ -188,7 +188,7 @@ class LoadClient {
  */
 export async function writeUntil(
   signal: AbortSignal,
-  service: { readonly url: string },
+  service: Endpoint,
   ledger: Ledger,
   clients = 16,
 ): Promise<number> {

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Ledger, writeUntil } from './ledger.js';
+import type { Endpoint } from '../service.js';
 
 /** Writers that reconnect 10 ms after their connection has ended, each to the next service in the list at that time. */
 export class Load {
-  readonly services: { readonly url: string }[];
+  readonly services: Endpoint[];
   private readonly stopping = new AbortController();
   private readonly writers: Promise<unknown>;
 
   constructor(
-    services: readonly { readonly url: string }[],
+    services: readonly Endpoint[],
     readonly ledger = new Ledger(),
     clients = 4,
   ) {

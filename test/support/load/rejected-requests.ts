@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connected } from '../raw-http.js';
+import type { Endpoint } from '../service.js';
 
 /** Requests in flight on each connection. */
 const IN_FLIGHT = 10;
@@ -9,7 +10,7 @@ const IN_FLIGHT = 10;
  * @param token without scopes; its subject makes the lines of the log longer
  */
 export async function sendRejectedRequests(
-  service: { readonly url: string },
+  service: Endpoint,
   count: number,
   { connections = 5, token = '' } = {},
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { HttpClient, jsonFields } from '../http-client.js';
-import { COOKIE, token } from '../service.js';
+import { COOKIE, token, type Endpoint } from '../service.js';
 
 const ROUND: readonly [string, string, unknown?][] = [
   ['POST', '/cookies', COOKIE],
@@ -15,7 +15,7 @@ const ROUND: readonly [string, string, unknown?][] = [
  */
 export async function requestUntil(
   signal: AbortSignal,
-  service: { readonly url: string },
+  service: Endpoint,
   clients: number,
 ): Promise<Map<string, number>> {
   const bearer = await token();

@@ -13,7 +13,6 @@ const FILES =
 
 const run = promisify(execFile);
 
-/** The output of a program, and its end. */
 export interface Ended {
   readonly status: number;
   readonly stdout: string;

@@ -3,7 +3,7 @@ import { until } from '../until.js';
 import { preloaded } from '../faults/preloaded.js';
 import { HttpClient, jsonFields } from '../http-client.js';
 import { metricsOf } from '../metrics.js';
-import { COOKIE, token } from '../service.js';
+import { COOKIE, token, type Endpoint } from '../service.js';
 import type { ServiceProcess } from '../service-process.js';
 
 /** A program that sends the id of the responding process in the header field `x-worker`. */
@@ -40,8 +40,8 @@ export async function untilServing(service: ServiceProcess, count: number, gone?
 
 /** Sends one request on a new connection, so that the next worker gets it. */
 export async function sendAlone(
-  { url }: { readonly url: string },
-  { method = 'GET', path = '/cookies' }: { readonly method?: string; readonly path?: string } = {},
+  { url }: Endpoint,
+  { method = 'GET', path = '/cookies' } = {},
 ): Promise<{ readonly status: number; readonly worker: number }> {
   const client = new HttpClient(url);
   try {
