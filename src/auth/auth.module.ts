@@ -1,11 +1,12 @@
-import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import type { Server } from 'node:http';
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { type AbstractHttpAdapter, APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
 import { Handshakes } from './handshakes.js';
 import { JwtAuthGuard } from './jwt-auth.guard.js';
-import { JwtStrategy } from './jwt.strategy.js';
+import { verifyWith } from './jwt.strategy.js';
 import { RevokedTokens } from './revoked-tokens.js';
 import { signingOptions } from './token-key.js';
 import { TokenVerifier } from './token-verifier.js';
@@ -19,11 +20,21 @@ import { TokenVerifier } from './token-verifier.js';
   providers: [
     RevokedTokens,
     TokenVerifier,
-    JwtStrategy,
     Handshakes,
     JwtAuthGuard,
     // Not `useClass`: `overrideProvider(JwtAuthGuard)` in a test would not replace it.
     { provide: APP_GUARD, useExisting: JwtAuthGuard },
   ],
 })
-export class AuthModule {}
+export class AuthModule implements OnModuleInit {
+  constructor(
+    private readonly verifier: TokenVerifier,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {}
+
+  onModuleInit(): void {
+    // An application context has no adapter.
+    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null;
+    verifyWith(this.verifier, adapter?.getHttpServer() as Server | undefined);
+  }
+}

@@ -1,35 +1,32 @@
 import type { Server } from 'node:http';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import type { Principal } from './principal.js';
-import { tokenOf, TokenVerifier } from './token-verifier.js';
+import { tokenOf, type TokenVerifier } from './token-verifier.js';
 
 /** The verifiers by server: passport has one registry of strategies for all applications of the process. */
 const verifiers = new WeakMap<Server, TokenVerifier>();
 
-/** The strategy of `AuthGuard('jwt')` in any module, with jose, because jsonwebtoken lacks EdDSA and ignores `crit`. */
-@Injectable()
-export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
-  constructor(
-    private readonly verifier: TokenVerifier,
-    private readonly adapterHost: HttpAdapterHost,
-  ) {
-    super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
-  }
+/** The verifier of the last application, for requests without a server. */
+let last: TokenVerifier | undefined;
 
-  onModuleInit(): void {
-    // An application context has no adapter.
-    const adapter = this.adapterHost.httpAdapter as AbstractHttpAdapter | null;
-    if (adapter) verifiers.set(adapter.getHttpServer() as Server, this.verifier);
+/** Lets `AuthGuard('jwt')` verify the tokens of an application. @param server absent in an application context */
+export function verifyWith(verifier: TokenVerifier, server?: Server): void {
+  last = verifier;
+  if (server) verifiers.set(server, verifier);
+}
+
+/** The strategy of `AuthGuard('jwt')` in any module, with jose, because jsonwebtoken lacks EdDSA and ignores `crit`. */
+class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
+  constructor() {
+    super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
   }
 
   override authenticate(request: unknown): void {
     // A request of Node, such as a handshake, has no server.
     const { server, headers } = request as Pick<FastifyRequest, 'headers'> & Partial<Pick<FastifyRequest, 'server'>>;
-    const verifier = (server && verifiers.get(server.server)) ?? this.verifier;
+    const verifier = (server && verifiers.get(server.server)) ?? last!;
     verifier.authenticate({ headers }).then(
       (principal) => this.success(principal),
       (error: Error) => this.error(error),
@@ -41,3 +38,6 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
     return principal;
   }
 }
+
+// Not a provider: Nest would make it after a team's own strategy of this name, and so replace that one silently.
+new JwtStrategy();
