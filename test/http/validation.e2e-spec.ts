@@ -10,6 +10,7 @@ import {
   Query,
   RawBody,
   type Type,
+  UsePipes,
   ValidationPipe,
 } from '@nestjs/common';
 import { APP_PIPE } from '@nestjs/core';
@@ -361,6 +362,12 @@ class Outer {
   inner!: NotNested;
 }
 
+class Flags {
+  @IsOptional()
+  @Transform(({ value }) => value === 'true')
+  isOpen?: boolean;
+}
+
 /** A DTO class with one property. */
 function named(property: string): Type {
   class Named {}
@@ -369,6 +376,12 @@ function named(property: string): Type {
 }
 
 describe('a start with a handler that could not be validated', () => {
+  const TRANSFORM = new ValidationPipe({ transform: true });
+  const piped = (controller: Type): Type => {
+    UsePipes(ValidationPipe)(controller);
+    return controller;
+  };
+  const TWICE = /Flags\.isOpen is converted twice; remove the ValidationPipe/;
   const NAMED = ['toString', '__proto__'].map((name): [string, Type, RegExp] => [
     `a property with the name ${name}`,
     taking(named(name)),
@@ -389,6 +402,8 @@ describe('a start with a handler that could not be validated', () => {
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
     ['one within another', taking(Outer), /NotNested\.taste is a TasteDto that nothing validates/],
+    ['a class that its pipe converts again', taking(Flags, { argument: Query(TRANSFORM) }), TWICE],
+    ['a class that a pipe of the controller converts again', piped(taking(Flags)), TWICE],
     ...NAMED,
   ])('fails for %s, with the name of the handler', async (_what, controller, message) => {
     @Module({ controllers: [controller] })
@@ -406,10 +421,14 @@ describe('a start with a handler that could not be validated', () => {
         return { id };
       }
     }
-    const pipe = { provide: APP_PIPE, useValue: new ValidationPipe({ transform: true }) };
-    @Module({ controllers: [ConvertedController], providers: [pipe] })
+    const providers = [{ provide: APP_PIPE, useValue: TRANSFORM }];
+    @Module({ controllers: [ConvertedController], providers })
     class ConvertedModule {}
     await using service = await startService({}, [ConvertedModule]);
     expect((await Client.of(service).get('/converted/7')).body).toEqual({ id: 7 });
+
+    @Module({ controllers: [taking(Flags)], providers })
+    class FlagsModule {}
+    await expect(startService({}, [FlagsModule])).rejects.toThrow(TWICE);
   });
 });

@@ -18,7 +18,8 @@ export interface HandlerArgument {
   readonly name?: string;
   /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
   readonly type: unknown;
-  readonly hasPipes: boolean;
+  /** The pipes of the argument, the handler and the controller: classes or instances. */
+  readonly pipes: readonly unknown[];
   readonly hasSchema: boolean;
 }
 
@@ -55,14 +56,14 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as ArgumentsMetadata;
   const prototype = controller.prototype as Record<string, object>;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, method) ?? []) as unknown[];
-  const handlerHasPipes = [controller, prototype[method]!].some((target) =>
-    Reflect.hasMetadata(PIPES_METADATA, target),
+  const shared = [controller, prototype[method]!].flatMap(
+    (target) => (Reflect.getMetadata(PIPES_METADATA, target) ?? []) as unknown[],
   );
-  return Object.entries(metadata).flatMap(([key, { index, data, pipes = [], schema }]) => {
+  return Object.entries(metadata).flatMap(([key, { index, data, pipes: own = [], schema }]) => {
     const decorator = DECORATORS[key.split(':')[0]!];
     if (decorator === undefined) return [];
-    const hasPipes = handlerHasPipes || pipes.length > 0;
-    return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];
+    const pipes = [...shared, ...own];
+    return [{ decorator, name: data, type: types[index], pipes, hasSchema: schema !== undefined }];
   });
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, type ValidationOptions, ValidationTypes } from 'class-validator';
@@ -131,6 +132,18 @@ export function transformed(dto: Type, plain: object): Record<string, unknown> |
   } catch {
     return undefined;
   }
+}
+
+/** Texts that transformations convert, such as `value === 'true'`, `value * 100`, `JSON.parse(value)`. */
+const CONVERTIBLE = ['true', '12', '{}'];
+
+/** The properties of a DTO that get another value when their `@Transform` runs again. */
+export function changedAgain(dto: Type): string[] {
+  const isChanged = (name: string, text: string): boolean => {
+    const once = transformed(dto, { [name]: text });
+    return once !== undefined && inspect(once[name]) !== inspect(transformed(dto, { [name]: once[name] })?.[name]);
+  };
+  return [...propertiesOf(dto).declared].filter((name) => CONVERTIBLE.some((text) => isChanged(name, text)));
 }
 
 const isDto = (type: unknown): type is Type => typeof type === 'function' && validatorsOf(type as Type).length > 0;

@@ -1,10 +1,10 @@
-import { Injectable, type OnModuleInit, type Type } from '@nestjs/common';
+import { Injectable, type OnModuleInit, type Type, ValidationPipe } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 import { Readable } from 'node:stream';
 import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
 import { LARGEST_IN_MEMORY, MULTIPART } from '../body/body-limit.js';
 import { Upload } from '../body/upload.js';
-import { propertiesOf } from './property-decorators.js';
+import { changedAgain, propertiesOf } from './property-decorators.js';
 import { argumentsOf, type HandlerArgument, handlersOf } from '../routing/handlers.js';
 import { CONTENT, isDtoType } from './validation.pipe.js';
 
@@ -27,11 +27,16 @@ export class RouteCheck implements OnModuleInit {
 
   onModuleInit(): void {
     // A second global pipe is one of a team, such as Nest's own with `transform: true`.
-    const isConverted = this.application.getGlobalPipes().length > 1;
+    const globalPipes = this.application.getGlobalPipes();
+    const isConverted = globalPipes.length > 1;
     const errors = handlersOf(this.discovery).flatMap(({ controller, method, handler }) => {
       const accepted = acceptedBodyOf(handler);
       return argumentsOf(controller, method)
-        .flatMap((argument) => [...errorsOf(argument, isConverted), ...bodyErrors(argument, accepted)])
+        .flatMap((argument) => [
+          ...errorsOf(argument, isConverted),
+          ...bodyErrors(argument, accepted),
+          ...repetitionErrors(argument, globalPipes),
+        ])
         .map((error) => `${controller.name}.${method}: ${error}`);
     });
     if (errors.length > 0) throw new RouteError(errors);
@@ -43,10 +48,10 @@ const CONVERTED = new Set<unknown>([Number, Boolean, BigInt, Date]);
 
 /** The errors of an argument. Its own pipes, or its schema, may validate types that the global pipe cannot. */
 function errorsOf(
-  { decorator, name, type, hasPipes, hasSchema }: HandlerArgument,
+  { decorator, name, type, pipes, hasSchema }: HandlerArgument,
   isConverted: boolean,
 ): readonly string[] {
-  const isValidated = hasPipes || hasSchema;
+  const isValidated = pipes.length > 0 || hasSchema;
   if (decorator === 'RawBody') {
     return ['@RawBody() is always undefined; use @Body() body: Buffer with @AcceptsBody({ type, limit })'];
   }
@@ -71,6 +76,20 @@ function errorsOf(
   const typeName =
     typeof type === 'function' && !isUnknown ? type.name : 'an interface or another type without a class';
   return [`@${decorator}() is ${typeName}; declare a DTO class, and import it as a value, not with "import type"`];
+}
+
+/** The errors of a DTO that a team's `ValidationPipe` converts again after the global pipe, so that values change. */
+function repetitionErrors({ name, type, pipes }: HandlerArgument, globalPipes: readonly unknown[]): readonly string[] {
+  if (name !== undefined || !isDtoType(type) || ![...globalPipes, ...pipes].some(isValidationPipe)) return [];
+  return changedAgain(type).map(
+    (property) =>
+      `${type.name}.${property} is converted twice; remove the ValidationPipe: the service validates without it`,
+  );
+}
+
+function isValidationPipe(pipe: unknown): boolean {
+  const prototype = typeof pipe === 'function' ? (pipe.prototype as unknown) : pipe;
+  return prototype === ValidationPipe.prototype || prototype instanceof ValidationPipe;
 }
 
 /** The errors of an argument that does not fit the `@AcceptsBody()` of its handler. */
