@@ -200,13 +200,11 @@ describe('the configuration', () => {
   });
 
   it('rejects a file of a setting that has more than 1 MiB, as a device has', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
-    const file = join(folder, 'long');
+    const file = join(temporaryFolder(), 'long');
     writeFileSync(file, SECRET.padEnd(1024 * 1024 + 1));
     const message = expect.stringContaining(`${file} has more than 1048576 bytes`);
     expect(errorsOf({ JWT_SECRET_FILE: file })).toEqual([message]);
     expect(errorsOf({ TLS_CERT_FILE: file, TLS_KEY_FILE: file })).toEqual([message, message]);
-    rmSync(folder, { recursive: true });
   });
 
   const der = rsa.publicKey.export({ type: 'spki', format: 'der' });
