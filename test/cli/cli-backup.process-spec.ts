@@ -7,10 +7,21 @@ import { SIZES } from '../../src/cookies/cookie.values.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { isOneOf } from '../../src/resource/resource-entity.js';
 import { HOSTILE_CHANGES, makeHostile } from './hostile-changes.js';
-import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
+import {
+  countsOf,
+  folderWith,
+  inDatabase,
+  lines,
+  type Outcome,
+  outcomeOf,
+  run,
+  type RunOptions,
+  startCommand,
+} from '../support/command.js';
 import { openDataSource } from '../support/data-source.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { type Answer, Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
+import { until } from '../support/until.js';
 import { endedWith, expectEnd } from './ended-with.js';
 
 const startOn = (folder: string) => startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
@@ -155,6 +166,17 @@ describe('cli backup and restore', () => {
     await service.stop();
     expect(countsOf(folder)).toEqual({ count: 301, used: 301 });
     expect(left(/restoring|before/)).toEqual([]);
+  });
+
+  it('rejects a restore while a service has the database open that has started since the restore began', async () => {
+    const restoring = startCommand(folder, ['restore', '-']);
+    const outcome = outcomeOf(restoring);
+    const hasDraft = (name: string): boolean => fs.existsSync(join(folder, name, 'draft.sqlite'));
+    await until(() => left(/restoring/).some(hasDraft), 'a draft of the backup');
+    await using service = await startOn(folder);
+    restoring.stdin!.end(fs.readFileSync(join(folder, 'backup.sqlite')));
+    await expectEnd(outcome, 1, /is in use\. Stop the service/);
+    expect((await Client.of(service).post(COOKIE)).status).toBe(201);
   });
 
   const bySql = (sql: string) => () => tamper((db) => db.exec(sql));
