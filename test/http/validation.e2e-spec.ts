@@ -363,6 +363,10 @@ class Outer {
 }
 
 class Flags {
+  @IsInt()
+  @Transform(({ value }) => (value ? Number(value) : 1))
+  page!: number;
+
   @IsOptional()
   @Transform(({ value }) => value === 'true')
   isOpen?: boolean;

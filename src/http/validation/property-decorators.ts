@@ -140,8 +140,11 @@ const CONVERTIBLE = ['true', '12', '{}'];
 /** The properties of a DTO that get another value when their `@Transform` runs again. */
 export function changedAgain(dto: Type): string[] {
   const isChanged = (name: string, text: string): boolean => {
-    const once = transformed(dto, { [name]: text });
-    return once !== undefined && inspect(once[name]) !== inspect(transformed(dto, { [name]: once[name] })?.[name]);
+    const once = transformed(dto, { [name]: text })?.[name];
+    // NaN is invalid, so it is not converted again.
+    return (
+      once !== undefined && !Number.isNaN(once) && inspect(once) !== inspect(transformed(dto, { [name]: once })?.[name])
+    );
   };
   return [...propertiesOf(dto).declared].filter((name) => CONVERTIBLE.some((text) => isChanged(name, text)));
 }
