@@ -40,7 +40,7 @@ export function engineInUse(): EngineName {
  * The URL of the test run's server. `test/support/jest/start-postgres.ts` starts it, unless `TEST_POSTGRES_URL` names
  * one.
  */
-export function serverUrl(): string {
+function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with npm test');
   return url;
