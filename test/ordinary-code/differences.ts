@@ -172,12 +172,8 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     habit: async (samples) => {
       await samples.insert({ text: 'old', small: 5 });
       const overwriteCondition = { where: { small: LessThan(3) } };
-      await samples
-        .createQueryBuilder()
-        .insert()
-        .values({ text: 'old', small: 7 })
-        .orUpdate(['small'], ['text'], { overwriteCondition })
-        .execute();
+      const insert = samples.createQueryBuilder().insert().values({ text: 'old', small: 7 });
+      await insert.orUpdate(['small'], ['text'], { overwriteCondition }).execute();
       return (await samples.findOneByOrFail({ text: 'old' })).small;
     },
     sqlite: expect.objectContaining({ message: expect.stringContaining('no overwriteCondition for SQLite') }),
