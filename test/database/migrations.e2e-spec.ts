@@ -17,6 +17,11 @@ const MIGRATION = 'CreateCookiesAndStorage1790000000000';
 const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4)';
 const NOT_NULL = /not.null/i;
 
+const startError = (message: string | RegExp) => ({
+  name: 'DatabaseStartError',
+  message: expect.stringMatching(message) as string,
+});
+
 /** Queries for the schema as the engine describes it, and for the names of the tables. */
 const SCHEMA =
   engineInUse() === 'sqlite'
@@ -147,10 +152,7 @@ describe('migrations', () => {
       for (const tableName of own) {
         const columns = { id: { type: Number, primary: true } } as const;
         const entity = new EntitySchema({ name: 'Lease', tableName, columns });
-        await expect(openDataSource({}, [entity as never], folder)).rejects.toMatchObject({
-          name: 'DatabaseStartError',
-          message: expect.stringContaining(`"${tableName}"`),
-        });
+        await expect(openDataSource({}, [entity as never], folder)).rejects.toMatchObject(startError(`"${tableName}"`));
       }
     });
 
@@ -241,12 +243,8 @@ describe('migrations', () => {
 
     it('leave nothing behind when one of them fails', async () => {
       await dataSource.query('CREATE TABLE cookies (id integer)');
-      await expect(migrate(dataSource)).rejects.toMatchObject({
-        name: 'DatabaseStartError',
-        message: expect.stringMatching(
-          /^A migration failed.*already exists.*The statement was: CREATE TABLE "cookies"/s,
-        ),
-      });
+      const failed = /^A migration failed.*already exists.*The statement was: CREATE TABLE "cookies"/s;
+      await expect(migrate(dataSource)).rejects.toMatchObject(startError(failed));
       expect(await tables()).toEqual(['cookies']);
       expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
     });
@@ -266,9 +264,8 @@ describe('migrations', () => {
         [`INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', $1, 0, 0)`, ['e'], /unique/i],
       ] as const) {
         // Not `toThrow`: better-sqlite3 may throw an Error of another realm, in which another spec loaded it.
-        await expect(asOtherWriter(folder, sql, parameters)).rejects.toMatchObject({
-          message: expect.stringMatching(guard) as string,
-        });
+        const message = expect.stringMatching(guard) as string;
+        await expect(asOtherWriter(folder, sql, parameters)).rejects.toMatchObject({ message });
       }
       await asOtherWriter(folder, INSERT, ['vanilla', 'small', '🍪'.repeat(255), 1]);
     });
@@ -279,11 +276,7 @@ describe('migrations', () => {
       startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START, LOG_LEVEL: 'silent' });
 
     it('with their name and the command when MIGRATE_ON_START is false and the database lacks them', async () => {
-      const pending = new RegExp(`${MIGRATION}.*npm run migration:run`);
-      await expect(startOn('false')).rejects.toMatchObject({
-        name: 'DatabaseStartError',
-        message: expect.stringMatching(pending),
-      });
+      await expect(startOn('false')).rejects.toMatchObject(startError(`${MIGRATION}.*npm run migration:run`));
     });
 
     it.each(['true', 'false'])(
@@ -292,14 +285,9 @@ describe('migrations', () => {
         const dataSource = await openDataSource({}, [], folder);
         await migrate(dataSource);
         await dataSource.destroy();
-        await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
-          2e12,
-          'Later2000000000000',
-        ]);
-        await expect(startOn(migrateOnStart)).rejects.toMatchObject({
-          name: 'DatabaseStartError',
-          message: expect.stringContaining('Later2000000000000'),
-        });
+        const [insert, later] = ['INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', 'Later2000000000000'];
+        await asOtherWriter(folder, insert, [2e12, later]);
+        await expect(startOn(migrateOnStart)).rejects.toMatchObject(startError(later));
       },
     );
   });

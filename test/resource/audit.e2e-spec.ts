@@ -195,12 +195,8 @@ describe(`the audit trail (${engineInUse()})`, () => {
     await riders.insert([1, 2].map(() => ({ text: 'a rider', deedId: deed.id })));
     await client.request('DELETE', `/deeds/${deed.id}`);
     const lines = await trail('riders');
-    expect(lines.map(({ operation, subject }) => [operation, subject])).toEqual([
-      ['create', null],
-      ['create', null],
-      ['delete', 'alice'],
-      ['delete', 'alice'],
-    ]);
+    const changes = lines.map(({ operation, subject }) => `${operation} ${subject}`);
+    expect(changes).toEqual(['create null', 'create null', 'delete alice', 'delete alice']);
     await riders.insert({ text: 'another', deedId: (await post('again')).body.id });
     expect((await trail('riders')).at(-1)).toMatchObject({ operation: 'create', subject: null });
     expectAgreement(await recordsOf(source, Rider), await trail('riders'));
@@ -331,10 +327,8 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expect(line).toMatchObject({ operation: 'prune', sequence: before.length + 1, after: { through: before.length } });
     await post('afterwards');
     await expect(source.query('DELETE FROM audit WHERE sequence > 1')).rejects.toThrow('cannot be deleted');
-    expect(await verify()).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining(`deeds: 2 lines from ${before.length + 1} to`),
-    });
+    const { code, stdout } = await verify();
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`deeds: 2 lines from ${before.length + 1} to`)]);
   });
 
   it('is pruned after a transaction that has written a line', async () => {

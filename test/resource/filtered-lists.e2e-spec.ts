@@ -85,12 +85,8 @@ describe('a filtered list of 200 000 records', () => {
   });
 
   it('GET returns as many records as limit asks for if nearly all match', async () => {
-    const page = await ids('/cookies?flavor=vanilla&limit=1000');
-    expect(page).toEqual(
-      Array.from({ length: 1003 }, (_, index) => index + 1)
-        .filter((id) => !RARE.includes(id))
-        .slice(0, 1000),
-    );
+    const first = Array.from({ length: 1002 }, (_, index) => index + 1).filter((id) => !RARE.includes(id));
+    expect(await ids('/cookies?flavor=vanilla&limit=1000')).toEqual(first);
     const across = await ids(`/cookies?flavor=vanilla&limit=4&after=${GAP.first - 4}`);
     expect(across).toEqual([GAP.first - 3, GAP.first - 2, GAP.last + 1, GAP.last + 2]);
   });

@@ -36,15 +36,12 @@ describe('a counter that differs from the number of records', () => {
     await using service = await startService({ DATABASE_URL, ...environment });
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
-    expect(await run(folder, ['backup', 'copy'])).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/wrong counter: it counts 25009 cookies and holds 25002.*doctor --fix/),
-    });
+    const { code, stderr } = await run(folder, ['backup', 'copy']);
+    const wrong = /wrong counter: it counts 25009 cookies and holds 25002.*doctor --fix/;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(wrong)]);
     const fixed = await run(folder, ['doctor', '--fix'], { environment });
-    expect(fixed).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^FIX {3}counter +counted again: there are 25002/m),
-    });
+    const again = /^FIX {3}counter +counted again: there are 25002/m;
+    expect([fixed.code, fixed.stdout]).toEqual([0, expect.stringMatching(again)]);
     expect(countsOf(folder)).toEqual({ count: 25_002, used: 25_002 });
     expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('25002');
     expect((await run(folder, ['doctor', '--fix'], { environment })).stdout).not.toContain('FIX');
