@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Endpoint } from './service.js';
 
-export type LocalServer = Endpoint & AsyncDisposable;
+export interface LocalServer extends AsyncDisposable {
+  readonly url: string;
+}
 
 /** Starts an HTTP server of a test. @param port default: a free one */
 export async function startServer(listener: RequestListener, port = 0): Promise<LocalServer> {
