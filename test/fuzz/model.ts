@@ -11,7 +11,7 @@ import { lastWords, type ServiceUnderTest } from './service-under-test.js';
 import { Violation } from './violation.js';
 
 /** Requests that a client remembers for the report of a violation. */
-const HISTORY = 12;
+const HISTORY = 60;
 
 interface Seat {
   readonly client: ModelClient;
