@@ -19,6 +19,13 @@ export function signsTokens({ jwt: { secret, publicKeys, jwksUri, issuer, issuer
   return secret !== undefined || [publicKeys, jwksUri, issuer, issuers].every((value) => value === undefined);
 }
 
+/** The identity providers whose keys the service loads. That of `JWT_ISSUER` comes last. */
+export function identityProviders(config: Config) {
+  const { issuer, audience, scopeClaim, publicKeys, jwksUri, issuers = [] } = config.jwt;
+  if (issuer === undefined || publicKeys !== undefined || signsTokens(config)) return issuers;
+  return [...issuers, { issuer, audience, scopeClaim, jwksUri }];
+}
+
 /** The HS256 secret, in development a generated one; `undefined` if other services sign the tokens. */
 export function tokenSecret(config: Config): string | undefined {
   if (!signsTokens(config)) return undefined;

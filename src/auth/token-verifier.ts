@@ -10,7 +10,7 @@ import { InvalidTokenError, unauthenticated } from './auth-errors.js';
 import { LONGEST_NAME, type Principal } from './principal.js';
 import { RemoteKeys } from './remote-keys.js';
 import { CLOCK_SKEW, RevokedTokens } from './revoked-tokens.js';
-import { type TokenKeys, tokenSecret } from './token-key.js';
+import { identityProviders, type TokenKeys, tokenSecret } from './token-key.js';
 
 interface TrustedIssuer {
   /** `iss` of its tokens; absent for any issuer. */
@@ -205,26 +205,22 @@ const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
   candidates: ({ alg }) => keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key),
 });
 
-/** All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`. */
+/** All configured issuers. The one with keys of the configuration comes last, because it may accept every `iss`. */
 function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
   const { issuer, audience, scopeClaim, issuers = [] } = config.jwt;
   const mostWaiting = config.http.connections / 4 / (issuers.length + 1);
-  const remoteKeys = (name: string, uri?: URL): RemoteKeys => new RemoteKeys(name, uri, onChange, mostWaiting);
-  const keys = keysOfSingleIssuer(config, remoteKeys);
-  return [
-    ...issuers.map((one) => ({ ...one, keys: remoteKeys(one.issuer, one.jwksUri) })),
-    ...(keys === undefined ? [] : [{ issuer, audience, scopeClaim, keys }]),
-  ];
+  const trusted: TrustedIssuer[] = identityProviders(config).map((provider) => {
+    return { ...provider, keys: new RemoteKeys(provider.issuer, provider.jwksUri, onChange, mostWaiting) };
+  });
+  const keys = keysOfConfiguration(config);
+  return keys === undefined ? trusted : [...trusted, { issuer, audience, scopeClaim, keys }];
 }
 
-function keysOfSingleIssuer(
-  config: Config,
-  remoteKeys: (issuer: string, jwksUri?: URL) => RemoteKeys,
-): TokenKeys | undefined {
-  const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
+function keysOfConfiguration(config: Config): TokenKeys | undefined {
+  const { previousSecret, publicKeys } = config.jwt;
   if (publicKeys !== undefined) return configuredKeys(publicKeys);
   const secret = tokenSecret(config);
-  if (secret === undefined) return issuer === undefined ? undefined : remoteKeys(issuer, jwksUri);
+  if (secret === undefined) return undefined;
   const secrets = [secret, previousSecret].filter((text) => text !== undefined);
   return configuredKeys(secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })));
 }

@@ -1,14 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
 import { RESOURCES } from '../../src/features.js';
 import { folderWith, inDatabase, line, run } from '../support/command.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
+import { startServer } from '../support/local-server.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
 
@@ -174,16 +172,14 @@ describe('the command line', () => {
 
     it('loads the keys of each identity provider, and says why it cannot', async () => {
       const { publicKey } = generateKeyPairSync('ed25519');
-      const provider = createServer((_request, response) =>
-        response.end(JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] })),
-      );
-      await once(provider.listen(0, '127.0.0.1'), 'listening');
-      const jwksUri = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/keys`;
+      const keys = JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] });
+      const provider = await startServer((_request, response) => response.end(keys));
+      const jwksUri = `${provider.url}/keys`;
       const JWT_ISSUERS = JSON.stringify([{ issuer: 'https://login.example.com/', audience: 'a', jwksUri }]);
       const options = { environment: { JWT_ISSUERS } };
       const loaded = expect.stringMatching(/^ok {4}key sets +those of https:\/\/login\.example\.com\/ can be loaded$/m);
       expect(await run(folder, ['doctor'], options)).toMatchObject({ code: 0, stdout: loaded });
-      await once(provider.close(), 'close');
+      await provider[Symbol.asyncDispose]();
       const { stdout } = await run(folder, ['doctor'], options);
       expect(failures(stdout)).toEqual([
         expect.stringMatching(/key sets +http:\S+keys: .*ECONNREFUSED.*: correct JWT_ISSUER,/),

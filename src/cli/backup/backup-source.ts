@@ -26,10 +26,13 @@ async function isPacked(file: string): Promise<boolean> {
 /** Copies a database file, with records that are only in its WAL. */
 async function copyFiles(file: string, to: string, signal: AbortSignal): Promise<void> {
   const suffixes = ['', '-wal', '-journal'];
-  let size = 0;
-  for (const suffix of suffixes) size += statSync(file + suffix, { throwIfNoEntry: false })?.size ?? 0;
+  const stats = () => suffixes.map((suffix) => statSync(file + suffix, { throwIfNoEntry: false }));
+  const size = stats().reduce((sum, each) => sum + (each?.size ?? 0), 0);
   await requireSpace(size, file, to);
-  const state = () => suffixes.map((suffix) => statSync(file + suffix, { throwIfNoEntry: false })?.mtimeMs).join();
+  const state = () =>
+    stats()
+      .map((each) => each?.mtimeMs)
+      .join();
   const before = state();
   for (const suffix of suffixes.filter((each) => existsSync(file + each))) {
     await writePrivately(createReadStream(file + suffix), to + suffix, signal);

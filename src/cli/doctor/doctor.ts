@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { JwtService } from '@nestjs/jwt';
 import { loadedKeySet } from '../../auth/remote-keys.js';
-import { developmentSecretFile, signingOptions, signsTokens } from '../../auth/token-key.js';
+import { developmentSecretFile, identityProviders, signingOptions, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { readTlsFiles } from '../../config/tls-files.js';
 import { SETTINGS } from '../../features.js';
@@ -16,7 +16,7 @@ export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const checks: Checks = {
     ...(fix && { fix: () => fixCounters(config, (line) => print('FIX ', 'counter', line)) }),
     keys,
-    ...(providersOf(config).length > 0 && { 'key sets': keySets }),
+    ...(identityProviders(config).length > 0 && { 'key sets': keySets }),
     clock,
     ...(config.tls.certFile !== undefined && { certificate }),
     ...(url.engine === 'sqlite' ? sqliteChecks(url.path, backupFolder) : { server }),
@@ -68,15 +68,8 @@ async function keys(config: Config): Promise<string> {
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
 
-/** The identity providers whose keys the service loads. */
-function providersOf(config: Config) {
-  const { issuer, jwksUri, publicKeys, issuers = [] } = config.jwt;
-  const isProvider = issuer !== undefined && publicKeys === undefined && !signsTokens(config);
-  return isProvider ? [...issuers, { issuer, jwksUri }] : issuers;
-}
-
 async function keySets(config: Config): Promise<string> {
-  const providers = providersOf(config);
+  const providers = identityProviders(config);
   const loads = await Promise.allSettled(providers.map(({ issuer, jwksUri }) => loadedKeySet(issuer, jwksUri)));
   const problems = loads.flatMap((load) => (load.status === 'rejected' ? reasonOf(load.reason as Error) : []));
   if (problems.length === 0) return `those of ${providers.map(({ issuer }) => issuer).join(', ')} can be loaded`;
