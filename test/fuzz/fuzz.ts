@@ -35,6 +35,8 @@ export interface FuzzPart {
 
 /** Requests until the log and the database are compared. */
 const EPOCH = 40_000;
+/** Changes of all clients in the report of a violation; as many as one client of the model remembers its requests. */
+const REPORTED_CHANGES = 1000;
 /** For raw bytes the storage is often full, but a list has several chunks. The clients of the model often meet both. */
 const CAPACITY: Readonly<Record<Part, number>> = { raw: 2500, model: 60 };
 
@@ -71,7 +73,9 @@ async function run(part: Part, service: ServiceUnderTest, options: FuzzOptions):
   const began = performance.now();
   let serial = 0;
   while (counts.requests < requests) {
-    await fuzz.sendUntil(Math.min(requests, counts.requests + EPOCH));
+    await fuzz.sendUntil(Math.min(requests, counts.requests + EPOCH)).catch(async (error: unknown) => {
+      throw error instanceof Violation ? await withChanges(error, service, serial) : error;
+    });
     const rate = Math.round(counts.requests / ((performance.now() - began) / 1000));
     await service.log.settle();
     const changes = await service.changes.after(serial);
@@ -84,6 +88,12 @@ async function run(part: Part, service: ServiceUnderTest, options: FuzzOptions):
   const violation = await endViolation(service);
   if (violation !== undefined) throw new Violation(violation);
   return counts;
+}
+
+/** Adds the newest changes of the database, which tell whether a record of the violation was stored. */
+async function withChanges(violation: Violation, { changes }: ServiceUnderTest, serial: number): Promise<Violation> {
+  const newest = (await changes.after(serial)).slice(-REPORTED_CHANGES);
+  return new Violation(violation.message, [...violation.evidence, ...newest.map((change) => JSON.stringify(change))]);
 }
 
 /** Makes an empty PostgreSQL database and returns its URL; `undefined` on SQLite. */

@@ -68,10 +68,13 @@ function anyText(random: Random): string {
   return Array.from({ length: random.between(1, 20) }, unit).join('');
 }
 
-/** Replaces or inserts one to three bytes. */
+/** Most bytes that damage replaces or inserts. */
+export const MOST_DAMAGE = 3;
+
+/** Replaces or inserts some bytes. */
 function damaged(random: Random, bytes: string): string {
   let result = bytes;
-  for (let changes = random.between(1, 3); changes > 0; changes--) {
+  for (let changes = random.between(1, MOST_DAMAGE); changes > 0; changes--) {
     const at = random.below(result.length);
     const rest = result.slice(random.chance(0.5) ? at : at + 1);
     result = result.slice(0, at) + String.fromCharCode(random.below(256)) + rest;

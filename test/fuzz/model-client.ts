@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../support/http-response.js';
 import type { Tokens } from './message.js';
-import { anyBody } from './model-bodies.js';
+import { anyBody, MOST_DAMAGE } from './model-bodies.js';
 import { condition } from './model-conditions.js';
 import type { KnownRecord, PossibleCounts } from './model-records.js';
 import { type Draft, listQuery, type Rejection, spoil } from './model-request.js';
@@ -65,9 +65,12 @@ export class ModelClient {
     private readonly tokens: Tokens,
   ) {}
 
+  /** The first characters of its wishes: so long that a damaged body has never those of another client. */
+  private readonly signature = `${this.name.repeat(MOST_DAMAGE + 1)}-`;
+
   /** Tells whether a record belongs to this client. */
   readonly isOwn = ({ id, wish }: { id: number; wish: string }): boolean =>
-    this.records.has(id) || wish.startsWith(`${this.name}-`);
+    this.records.has(id) || wish.startsWith(this.signature);
 
   next(): Attempt {
     const { random } = this;
@@ -112,7 +115,7 @@ export class ModelClient {
     const id = `${this.name}.${this.step++}`;
     let isAccepted = true;
     if (['create', 'replace', 'patch'].includes(kind)) {
-      const body = anyBody(random, draft.method, `${this.name}-${this.step}${random.pick(['', ' 🍪', ' é"\\'])}`);
+      const body = anyBody(random, draft.method, `${this.signature}${this.step}${random.pick(['', ' 🍪', ' é"\\'])}`);
       draft.contentType = kind === 'patch' && random.chance(0.3) ? 'application/merge-patch+json' : 'application/json';
       draft.body = body.bytes;
       isAccepted = body.isAccepted;

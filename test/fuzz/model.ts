@@ -80,7 +80,8 @@ export class ModelFuzz implements FuzzPart {
     const violation = rules.violation(response) ?? client.settle(attempt, response, counts);
     counts.end(response.status < 300);
     if (repeats !== undefined && response.status === 201) this.replayed += 1;
-    history.push(`${response.status} ${text}`);
+    const failure = response.status >= 500 ? ` ${response.content.toString()}` : '';
+    history.push(`${response.status} ${text}${failure}`);
     if (history.length > HISTORY) history.shift();
     if (violation !== undefined) fail(violation);
     if (response.headers.get('x-request-id') !== id) fail('The response bears another X-Request-Id');
