@@ -70,7 +70,7 @@ export async function createDatabase(name: string): Promise<string> {
   return urlOf(name);
 }
 
-export async function dropDatabases(): Promise<void> {
+async function dropDatabases(): Promise<void> {
   if (databases.size === 0) return;
   await onServer(serverUrl(), async (client) => {
     for (const name of databases) await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

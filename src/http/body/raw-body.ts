@@ -162,7 +162,7 @@ export function wrongCoding(): ApiError {
 
 export const emptyBody = (): ApiError => malformed('The body is empty; send a JSON object');
 
-export function tooLarge(limit: number): ApiError {
+function tooLarge(limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than the ${lengthOf(limit)} that are accepted`);
 }
 

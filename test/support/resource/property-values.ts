@@ -118,7 +118,7 @@ export function extremeValues(property: any, resolve: Resolve): Spelling[] {
 }
 
 /** Equal JSON with its properties in reverse order. */
-export const reversed = (value: unknown): unknown =>
+const reversed = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).reverse()) : value;
 
 /** Values that the property must not have. */
