@@ -441,6 +441,22 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     },
   );
 
+  onPostgres('deletes only in its turn, so that a new record with its unique value does not deadlock', async () => {
+    await dataSource.query('CREATE UNIQUE INDEX samples_text ON samples (text)');
+    const { record } = await samples.create(sample());
+    let deletion: Promise<unknown> | undefined;
+    const creation = transaction(dataSource, async (tx) => {
+      await tx.sql`SET LOCAL deadlock_timeout = '50ms'`;
+      await samples.in(tx).lock();
+      deletion ??= samples.delete(record.id);
+      await sleep(200);
+      await samples.in(tx).create(sample());
+    });
+    await expect(creation).rejects.toThrow('samples_text');
+    await deletion;
+    expect((await samples.usage()).count).toBe(0);
+  });
+
   onPostgres('repeats a statement of a plain repository that ends a deadlock with a transaction', async () => {
     const [one, two] = [await samples.create(sample()), await samples.create(sample())].map(({ record }) => record.id);
     let update: Promise<unknown> | undefined;

@@ -150,6 +150,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const current = await this.find(id);
       if (current === undefined) return false;
       check?.(current.version);
+      // A write that waits for the unique values of the record holds this lock.
+      await this.lock();
       await this.write(this.table.delete, [id]);
       return true;
     });
