@@ -77,6 +77,8 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     [{ price: String(12.5 * 1.1) }, { price: '13.75' }],
     [{ deviceId: UPPER_CASE }, { deviceId: UPPER_CASE.toLowerCase() }],
     [{ note: 'cut in a \u{1f36a}'.slice(0, -1) }, { note: 'cut in a \ufffd' }],
+    [{ day: new Date('2026-01-31T23:30:00Z') as never }, { day: '2026-01-31' }],
+    [{ day: '2026-02-28T23:30:00-05:00' }, { day: '2026-02-28' }],
   ])('a write of %o by code returns the record as it is stored, and changes nothing again', async (changes, stored) => {
     const records = service.app.get<ResourceRepository<Sample>>('SampleResourceRepository', { strict: false });
     const { id } = (await post()).body;
@@ -84,7 +86,7 @@ describe(`samples, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(updated.record).toMatchObject(stored);
     expect(await records.get(id)).toEqual(updated);
     expect(await records.update(id, changes)).toEqual(updated);
-    const created = await records.create({ ...updated.record, code: 'zz', quantity: 1, ...changes, id: undefined });
+    const created = await records.create({ ...updated.record, code: 'zz', quantity: 1000, ...changes, id: undefined });
     expect(await records.get(created.record.id)).toEqual(created);
   });
 

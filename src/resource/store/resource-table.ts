@@ -138,11 +138,18 @@ export class ResourceTable {
 
 /** A copy of a value as the database returns it: a decimal has all its digits, and a nested DTO becomes plain JSON. */
 export function recordValue({ kind, metadata }: RecordColumn, value: unknown): unknown {
+  if (kind === 'date') return dayOf(value);
   if (value instanceof Date) return new Date(value);
   if (kind === 'decimal') return hydratedDecimal(storedDecimal(value, metadata), metadata);
   if (kind === 'json') return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
   if (typeof value !== 'string') return value;
   return metadata.type === 'uuid' ? value.toLowerCase() : value.toWellFormed();
+}
+
+/** The day of an instant in UTC, or of a text with a time. Values that the database rejects stay. */
+function dayOf(value: unknown): unknown {
+  const text = value instanceof Date ? (value.toJSON() ?? value) : value;
+  return typeof text === 'string' ? text.replace(/^(\d{4}-\d\d-\d\d)[T ].*$/, '$1') : text;
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
