@@ -50,7 +50,8 @@ export interface RuleTransaction extends Sql {
 /**
  * A rule across records, in the transaction of each POST, PUT, PATCH and import, after the write: its SQL reads the new
  * values. It may run again, so it must only use its arguments. If it throws, the write is undone; an `ApiError` or
- * exception of Nest is the response, and `checkAll` runs again for each record alone.
+ * exception of Nest is the response, and `checkAll` runs again for each record alone. `check` runs in the async context
+ * of its request, `checkAll` in that of any.
  */
 export type Rule<Entity extends AnyResourceEntity> =
   | { check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void> }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -291,5 +292,18 @@ describe.each([
     const rows = service.app.get(DataSource).getRepository(Cookie);
     const cookies = new ResourceRepository(COOKIE_RESOURCE, rows, new UsageCounter('cookies', 100), undefined, rule);
     await expect(cookies.create(COOKIE)).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+  });
+
+  it('for one record runs in the async context of its caller, also for records that share a transaction', async () => {
+    const callers = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const rule: Rule<Cookie> = {
+      check: ({ after }) => Promise.resolve(void seen.push([after.wish, callers.getStore()])),
+    };
+    const rows = service.app.get(DataSource).getRepository(Cookie);
+    const cookies = new ResourceRepository(COOKIE_RESOURCE, rows, new UsageCounter('cookies', 100), undefined, rule);
+    const names = ['alice', 'bob', 'carol'];
+    await Promise.all(names.map((wish) => callers.run(wish, () => cookies.create({ ...COOKIE, wish }))));
+    expect(seen).toEqual(names.map((name) => [name, name]));
   });
 });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
@@ -89,7 +90,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
     const actor = this.counter.audited ? currentActor() : undefined;
-    const create = () => this.creations.load({ values, key, actor });
+    const inContext = this.rule && AsyncLocalStorage.snapshot();
+    const create = () => this.creations.load({ values, key, actor, inContext });
     return key === undefined ? create() : writeOnce(this.dataSource, key, create);
   }
 

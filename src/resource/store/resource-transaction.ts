@@ -31,6 +31,8 @@ export interface Creation<Entity extends AnyResourceEntity> {
   readonly values: NewRecord<Entity>;
   /** The actor of the line in the audit trail; `currentActor()` by default. */
   readonly actor?: Actor;
+  /** Runs the rule in the async context of the caller: a batch has records of several requests. */
+  readonly inContext?: <T>(work: () => T) => T;
   readonly key?: IdempotencyKey;
 }
 
@@ -201,7 +203,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return new StorageFullError(this.storage.resource);
   }
 
-  private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
+  private async checkRule(
+    changes: readonly RecordChange<Entity>[],
+    creations: readonly Creation<Entity>[] = [],
+  ): Promise<void> {
     const { rule, transaction } = this;
     if (rule === undefined || changes.length === 0) return;
     const lockAll = <Row>(table: string, ids: readonly Id[]): Promise<Row[]> =>
@@ -210,7 +215,11 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     const ruleTransaction: RuleTransaction = { ...transaction, lock, lockAll };
     try {
       if ('checkAll' in rule) return await rule.checkAll(changes, ruleTransaction);
-      for (const change of changes) await rule.check(change, ruleTransaction);
+      for (const [index, change] of changes.entries()) {
+        const check = (): Promise<void> => rule.check(change, ruleTransaction);
+        const { inContext } = creations[index] ?? {};
+        await (inContext === undefined ? check() : inContext(check));
+      }
     } catch (error) {
       preventCommit(transaction, error as Error);
       throw error;
@@ -295,7 +304,10 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       for (const { record, version } of part) record['id'] = ids.get(version.revision);
     }
     const stored = created as unknown as StoredRecord<Entity>[];
-    await this.checkRule(stored.map(({ record }) => ({ after: record })));
+    await this.checkRule(
+      stored.map(({ record }) => ({ after: record })),
+      creations,
+    );
     return stored;
   }
 }
