@@ -1,5 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
@@ -123,6 +123,19 @@ describe('the files in deploy', () => {
       const { status, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
       expect({ unit, status, stderr }).toEqual({ unit, status: 0, stderr: '' });
     }
+  });
+
+  it('have scripts that run in a clone of Git for Windows, which writes CRLF by default', () => {
+    const folder = temporaryFolder();
+    const script = join(folder, 'cli.sh');
+    const git = (...args: string[]) => execFileSync('git', ['-c', 'core.autocrlf=true', ...args], { cwd: folder });
+    git('init', '--quiet');
+    cpSync(join(DEPLOY, 'cli.sh'), script);
+    cpSync(join(DEPLOY, '../.gitattributes'), join(folder, '.gitattributes'));
+    git('add', 'cli.sh');
+    rmSync(script);
+    git('checkout', '--quiet', 'cli.sh');
+    expect(readFileSync(script, 'utf8')).toBe(read('cli.sh'));
   });
 
   it('have a systemd unit of the service, with known settings and enough time to stop', () => {
