@@ -83,7 +83,7 @@ async function changeOnce(
       return done ?? [];
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction();
-      if (mode === 'all') throw failedMigration(error);
+      if (mode === 'all') throw await failedMigration(error, runner);
       // Migrations before the one that failed are committed.
       await complete?.().catch(() => undefined);
       throw error;
@@ -94,7 +94,7 @@ async function changeOnce(
   }
 }
 
-function failedMigration(error: unknown): unknown {
+async function failedMigration(error: unknown, runner: QueryRunner): Promise<unknown> {
   if (!(error instanceof TypeORMError)) return error;
   const failure = 'A migration failed, and the database is as it was before';
   if (!(error instanceof QueryFailedError)) return new DatabaseStartError(`${failure}: ${error.message}`);
@@ -102,6 +102,8 @@ function failedMigration(error: unknown): unknown {
   const { code, detail } = error.driverError as { code?: unknown; detail?: string };
   // The engine has a better message for a missing right.
   if (code === '42501') return error;
+  // TypeORM makes a table again that it cannot see.
+  if (code === '42P07') await expectVisible(runner);
   const reason = [error.message, detail].filter(Boolean).join(': ');
   return new DatabaseStartError(
     `${failure} (${reason}): change the migration, or the rows that violate it. The statement was: ${error.query}`,
@@ -113,16 +115,20 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
   return pending.map(({ name }) => name);
 }
 
+/** Rejects a user without a right to the table `migrations`, because PostgreSQL hides it from TypeORM then. */
+async function expectVisible(database: DataSource | QueryRunner): Promise<void> {
+  try {
+    await database.query('SELECT 1 FROM migrations WHERE 1 = 0');
+  } catch (error) {
+    if (!(error instanceof QueryFailedError)) throw error;
+  }
+}
+
 /** @throws {DatabaseStartError} if migrations are pending */
 export async function requireMigrated(dataSource: DataSource): Promise<void> {
   const pending = await pendingMigrations(dataSource);
   if (pending.length === 0) return;
-  try {
-    // PostgreSQL hides the table from TypeORM if the user has no right to it.
-    await dataSource.query('SELECT 1 FROM migrations WHERE 1 = 0');
-  } catch (error) {
-    if (!(error instanceof QueryFailedError)) throw error;
-  }
+  await expectVisible(dataSource);
   throw new DatabaseStartError(
     `The database lacks the migrations ${pending.join(', ')}: run ${MIGRATE}, or start the service with MIGRATE_ON_START=true`,
   );
