@@ -16,6 +16,7 @@ const END_TIMEOUT = 6000;
 /** Milliseconds before the replacement of a worker that has crashed; doubled for each that ends before it serves. */
 const PAUSE = 1000;
 const LONGEST_PAUSE = 30_000;
+const KILLED = 'if memory ran out, raise its limit, or set fewer WORKERS';
 
 /**
  * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens
@@ -64,7 +65,12 @@ class Primary {
   /** The first worker starts alone: it runs migrations; an error of the start is printed once and ends the service. */
   private async startWorkers(): Promise<void> {
     const first = this.fork();
-    if (!(await first.started) && !this.shutdown.hasBegun) process.exit(first.process.exitCode ?? 1);
+    if (!(await first.started) && !this.shutdown.hasBegun) {
+      const { exitCode, signalCode } = first.process;
+      // A killed process prints no reason itself.
+      if (signalCode === 'SIGKILL') this.logger.fatal(`${first.name} was killed before it served; ${KILLED}`);
+      process.exit(exitCode ?? 1);
+    }
     this.isRunning = true;
     this.forkMissing();
     await Promise.all([...this.workers].map(({ started }) => started));

@@ -35,6 +35,15 @@ describe('a worker that cannot start', () => {
     expect(service.output).toBe('no\n');
   });
 
+  it('ends the service with a line if it is killed, as when memory runs out', async () => {
+    const killed = inWorkersAbove(0, `process.kill(process.pid, 'SIGKILL');`);
+    await using service = ServiceProcess.spawn(temporaryFolder(), { WORKERS: '2', ...killed });
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toMatch(
+      /Worker 1 \(process \d+\) was killed before it served; if memory ran out, raise its/,
+    );
+  });
+
   it('leaves the others serving on SIGHUP, and is tried again with a pause when another one has crashed, also when the readers of stdout and stderr have gone', async () => {
     const fails = inWorkers(`console.log('no'); console.error('cannot start ' + Date.now()); process.exit(3);`, 2);
     await using service = await ServiceProcess.start(temporaryFolder(), { WORKERS: '2', ...preloaded(fails) });
