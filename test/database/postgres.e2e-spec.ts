@@ -368,6 +368,12 @@ describePostgres('a server', () => {
       expect(await start(server.url('latin'))).toContain('LATIN1');
     });
 
+    it('reports a limit of connections as such', async () => {
+      await onServer(url, (client) => client.query(`CREATE ROLE idle LOGIN PASSWORD 'p' CONNECTION LIMIT 0`));
+      const limited = Object.assign(new URL(url), { username: 'idle', password: 'p' });
+      expect(await start(limited.href)).toContain('raise that limit, or lower DATABASE_POOL_SIZE');
+    });
+
     it('reports that the server requires TLS, a password or a line of pg_hba.conf', async () => {
       const bare = new URL(url);
       bare.password = '';

@@ -163,7 +163,8 @@ const REASONS: readonly [RegExp, string][] = [
   [/^3D000 /, 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501 /, 'the user lacks a right (%s); make the user the owner of the database'],
   [/^25006 /, `it is ${READ_ONLY}`],
-  [/^(53300|57P0.) /, 'it takes no connections at the moment (%s); try again'],
+  [/^53300 /, 'it has no free connection (%s); raise that limit, or lower DATABASE_POOL_SIZE of the service'],
+  [/^57P0. /, 'it takes no connections at the moment (%s); try again'],
   [
     /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
     'its TLS certificate is not valid now (%s); renew it at the server, or set the clock',
