@@ -360,6 +360,21 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expectNoChange(() => migrate(dataSource), 'The value "oak" of "name" is no integer; change such rows');
   });
 
+  it.each([
+    ['date', '2026-02-30'],
+    ['date', '007'],
+    ['datetime', '2026-02-30T12:00:00Z'],
+    ['datetime', '12.5'],
+  ])('makes no %s of the text %s, which SQLite takes for another day', async (type, text) => {
+    const create = async (runner: QueryRunner) => {
+      await runner.query('CREATE TABLE "moments" ("moment" varchar)');
+      await runner.query(`INSERT INTO "moments" VALUES ('${text}')`);
+      await runner.changeColumn('moments', 'moment', new TableColumn({ name: 'moment', type }));
+    };
+    await openWith(migrationOf('MakingDays2000000000001', create));
+    await expectNoChange(() => migrate(dataSource), ` of "moment" is no ${type}; change such rows`);
+  });
+
   it('is not reverted while a value cannot have the earlier type of its column', async () => {
     const create = (runner: QueryRunner) => runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
     const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });

@@ -94,7 +94,9 @@ export function conversions(changed: Table, table: Table): { readonly up: Query[
   };
 }
 
-const dateSql = (type: string, column: string): string => `strftime('${FORMATS[type]}', ${column})`;
+/** NULL unless the value begins with a day: SQLite takes a number for a Julian day, and 30 February for 2 March. */
+const dateSql = (type: string, column: string): string =>
+  `iif(date(substr(${column}, 1, 10)) = substr(${column}, 1, 10), strftime('${FORMATS[type]}', ${column}), NULL)`;
 
 /** Statements that fail, also in a generated migration, with a message as a JSON path: SQL has no other way to fail. */
 function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[] {
