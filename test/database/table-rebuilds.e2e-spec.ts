@@ -365,7 +365,8 @@ describe('a migration that rebuilds a table which others refer to', () => {
     ['date', '007'],
     ['datetime', '2026-02-30T12:00:00Z'],
     ['datetime', '12.5'],
-  ])('makes no %s of the text %s, which SQLite takes for another day', async (type, text) => {
+    ['boolean', '007'],
+  ])('makes no %s of the text %s, for which SQLite would store another value', async (type, text) => {
     const create = async (runner: QueryRunner) => {
       await runner.query('CREATE TABLE "moments" ("moment" varchar)');
       await runner.query(`INSERT INTO "moments" VALUES ('${text}')`);
@@ -373,6 +374,18 @@ describe('a migration that rebuilds a table which others refer to', () => {
     };
     await openWith(migrationOf('MakingDays2000000000001', create));
     await expectNoChange(() => migrate(dataSource), ` of "moment" is no ${type}; change such rows`);
+  });
+
+  it('keeps all digits of a decimal that becomes a text, as PostgreSQL does', async () => {
+    const price = { name: 'price', isNullable: true };
+    const decimal = new TableColumn({ ...price, type: 'decimal', precision: 15, scale: 4 });
+    await migrateBy(async (runner) => {
+      await runner.createTable(new Table({ name: 'prices', columns: [decimal] }));
+      await runner.query('INSERT INTO prices VALUES (99999999999.9999), (1.5), (-0.0001), (NULL)');
+      await runner.changeColumn('prices', 'price', new TableColumn({ ...price, type: 'varchar' }));
+    });
+    const texts = ['99999999999.9999', '1.5000', '-0.0001', null];
+    expect(await dataSource.query('SELECT price FROM prices')).toEqual(texts.map((text) => ({ price: text })));
   });
 
   it('is not reverted while a value cannot have the earlier type of its column', async () => {

@@ -18,7 +18,6 @@ const WHOLE = `('integer')`;
 const NUMBER = `('integer', 'real')`;
 const STORED: Readonly<Record<string, string>> = {
   ...{ integer: WHOLE, int: WHOLE, bigint: WHOLE, smallint: WHOLE },
-  boolean: WHOLE,
   ...{ decimal: NUMBER, numeric: NUMBER, 'double precision': NUMBER },
 };
 
@@ -78,19 +77,22 @@ function changedTypes(changed: Table, table: Table) {
 }
 
 /**
- * Statements after a rebuild that turn values into days or instants as they are stored, and back. The last of them fail
- * for a value that a changed column must not have: SQLite stores any value in any column. TypeORM runs those of `down`
- * backwards.
+ * Statements after a rebuild that turn values into days, instants or texts as they are stored, and back. The last of them
+ * fail for a value that a changed column must not have: SQLite stores any value in any column. TypeORM runs those of
+ * `down` backwards.
  */
 export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
-  const conversionsTo = (side: 'before' | 'after'): Query[] =>
-    changedTypes(changed, table).flatMap(({ [side]: { name: column, type } }) => {
-      const set = `SET ${column} = coalesce(${dateSql(type, column)}, ${column})`;
-      return FORMATS[type] === undefined ? [] : new Query(`UPDATE "${changed.name}" ${set}`);
+  const conversionsTo = (side: 'before' | 'after', other: 'before' | 'after'): Query[] =>
+    changedTypes(changed, table).flatMap(({ [side]: { name: column, type }, [other]: { scale } }) => {
+      const isText = /char|text/.test(type);
+      if (isText && scale !== undefined) return update(column, `printf('%.${scale}f', ${column})`);
+      return FORMATS[type] === undefined ? [] : update(column, `coalesce(${dateSql(type, column)}, ${column})`);
     });
+  const update = (column: string, value: string): Query =>
+    new Query(`UPDATE "${changed.name}" SET ${column} = ${value} WHERE ${column} IS NOT NULL`);
   return {
-    up: [...conversionsTo('after'), ...misfits(changed, table, 'after')],
-    down: [...misfits(changed, table, 'before'), ...conversionsTo('before')],
+    up: [...conversionsTo('after', 'before'), ...misfits(changed, table, 'after')],
+    down: [...misfits(changed, table, 'before'), ...conversionsTo('before', 'after')],
   };
 }
 
@@ -105,6 +107,7 @@ function misfits(changed: Table, table: Table, side: 'before' | 'after'): Query[
       FORMATS[type] !== undefined && `${column} = ${dateSql(type, column)}`,
       STORED[type] !== undefined && `typeof(${column}) IN ${STORED[type]}`,
       scale !== undefined && `${column} = round(${column}, ${scale}) AND abs(${column}) < 1e${precision - scale}`,
+      type === 'boolean' && `${column} IN (0, 1)`,
       type === 'smallint' && `${column} BETWEEN -32768 AND 32767`,
       length > 0 && `length(${column}) <= ${length}`,
     ].filter((condition) => typeof condition === 'string');
