@@ -143,26 +143,34 @@ export const RECORDS: Habits = {
       ]);
     },
   ),
-  'changeColumn() turns instants into days, and days into instants, in UTC': inTransaction(async (runner) => {
-    const columns: TableColumnOptions[] = [
-      { name: 'filled', type: 'timestamp' },
-      { name: 'opened', type: 'date' },
-    ];
-    if (runner.dataSource.options.type === 'postgres') await runner.query(`SET LOCAL TIME ZONE 'Asia/Tokyo'`);
-    await runner.createTable(new Table({ name: 'jugs', columns }));
-    await runner.sql`INSERT INTO jugs VALUES (${new Date('2026-01-31T20:00:00Z')}, '2026-01-31')`;
-    await runner.changeColumn('jugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
-    await runner.changeColumn('jugs', 'opened', new TableColumn({ name: 'opened', type: 'timestamp' }));
-    // PostgreSQL stores it without a time zone.
-    await runner.sql`CREATE TABLE mugs (filled timestamp)`;
-    await runner.sql`INSERT INTO mugs VALUES ('2026-01-31 20:00:00')`;
-    await runner.changeColumn('mugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
-    expect(
-      await runner.sql`
+  'changeColumn() turns instants into days or texts, and days or texts into instants, in UTC': inTransaction(
+    async (runner) => {
+      const columns: TableColumnOptions[] = [
+        { name: 'filled', type: 'timestamp' },
+        { name: 'opened', type: 'date' },
+        { name: 'washed', type: 'varchar' },
+        { name: 'dried', type: 'timestamp' },
+      ];
+      if (runner.dataSource.options.type === 'postgres') await runner.query(`SET LOCAL TIME ZONE 'Asia/Tokyo'`);
+      await runner.createTable(new Table({ name: 'jugs', columns }));
+      const evening = new Date('2026-01-31T20:00:00Z');
+      await runner.sql`INSERT INTO jugs VALUES (${evening}, '2026-01-31', '2026-01-31 20:00:00', ${evening})`;
+      await runner.changeColumn('jugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
+      await runner.changeColumn('jugs', 'opened', new TableColumn({ name: 'opened', type: 'timestamp' }));
+      await runner.changeColumn('jugs', 'washed', new TableColumn({ name: 'washed', type: 'timestamp' }));
+      await runner.changeColumn('jugs', 'dried', new TableColumn({ name: 'dried', type: 'varchar' }));
+      // PostgreSQL stores it without a time zone.
+      await runner.sql`CREATE TABLE mugs (filled timestamp)`;
+      await runner.sql`INSERT INTO mugs VALUES ('2026-01-31 20:00:00')`;
+      await runner.changeColumn('mugs', 'filled', new TableColumn({ name: 'filled', type: 'date' }));
+      expect(
+        await runner.sql`
         SELECT CAST(jugs.filled AS text) AS jug, CAST(mugs.filled AS text) AS mug FROM jugs, mugs
-        WHERE opened = ${new Date('2026-01-31T00:00:00Z')}`,
-    ).toEqual([{ jug: '2026-01-31', mug: '2026-01-31' }]);
-  }),
+        WHERE opened = ${new Date('2026-01-31T00:00:00Z')} AND washed = ${evening}
+          AND dried LIKE '2026-01-31 20:00:00%'`,
+      ).toEqual([{ jug: '2026-01-31', mug: '2026-01-31' }]);
+    },
+  ),
   'changeColumn() never cuts, rounds or keeps a value that the new type cannot have': async ({ dataSource }) => {
     const columns: TableColumnOptions[] = [
       { name: 'label', type: 'varchar', length: '9' },

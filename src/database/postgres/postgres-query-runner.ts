@@ -210,7 +210,7 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 }
 
 /**
- * Days and instants are those of UTC, whatever the time zone of the session. A cast to a type with a length would cut
+ * Days and instants, also those in texts without a zone, are those of UTC in any time zone of the session. A cast to a type with a length would cut
  * off texts, and a cast to an integer or to fewer digits would round.
  */
 function conversion(column: string, from: string, target: TableColumn): string {
@@ -218,6 +218,11 @@ function conversion(column: string, from: string, target: TableColumn): string {
   const [fromInstant, toInstant] = [from, to].map((type) => / with time zone$/i.test(type));
   if (from === 'date' && toInstant) return `${column}::timestamp AT TIME ZONE 'UTC'`;
   if (fromInstant && to === 'date') return `(${column} AT TIME ZONE 'UTC')::date`;
+  if (fromInstant && /char|text/.test(to)) return `(${column} AT TIME ZONE 'UTC')::text`;
+  if (toInstant && /char|text/.test(from)) {
+    const isInUtc = `${column} ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+)?$'`;
+    return `CASE WHEN ${isInUtc} THEN ${column}::timestamp AT TIME ZONE 'UTC' ELSE ${column}::timestamptz END`;
+  }
   if (/^(bigint|smallint)$/.test(to) && /^(numeric|decimal|double precision|real)$/.test(from)) {
     return `CASE WHEN ${column} = trunc(${column}) THEN ${column}::${to} ELSE ${column}::text::${to} END`;
   }
