@@ -210,8 +210,8 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
 }
 
 /**
- * Days and instants, also those in texts without a zone, are those of UTC in any time zone of the session. A cast to a type with a length would cut
- * off texts, and a cast to an integer or to fewer digits would round.
+ * Days, instants and texts without a zone are those of UTC, whatever the time zone of the session. A cast to a type with
+ * a length would cut off texts, and a cast to an integer or to fewer digits would round.
  */
 function conversion(column: string, from: string, target: TableColumn): string {
   const { type: to } = target;
