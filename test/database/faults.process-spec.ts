@@ -20,10 +20,7 @@ beforeEach(() => {
   services = [];
 });
 
-afterEach(async () => {
-  await Promise.all(services.map((service) => service.stop()));
-  fs.rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => Promise.all(services.map((service) => service.stop())));
 
 /** Starts the service on `file` in this process. */
 async function started(environment: Environment = {}): Promise<Service> {

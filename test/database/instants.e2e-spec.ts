@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describeEngines, type EngineName, createDatabase } from '../support/engine.js';
 import { projectModule } from '../support/faults/preloaded.js';
@@ -85,8 +84,6 @@ describeEngines('an instant', (engine: EngineName) => {
     DATABASE = await createDatabase(`instants_${process.pid}_${++number}`);
     await setDefault(DATABASE, "timezone TO 'Asia/Kathmandu'");
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   async function inZone<T = Told>(TZ: string, environment: Record<string, string>, program = PROGRAM): Promise<T> {
     const { JWT_SECRET } = environmentIn(folder);

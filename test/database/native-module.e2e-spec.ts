@@ -29,8 +29,6 @@ describe('the native module of SQLite', () => {
       for (const name of ['dist', 'package.json']) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     });
 
-    afterAll(() => rmSync(folder, { recursive: true }));
-
     const run = (...args: string[]) => {
       const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
       const { status, stdout, stderr } = spawnSync(process.execPath, args, {

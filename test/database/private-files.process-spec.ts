@@ -17,10 +17,7 @@ beforeEach(() => {
   umask = process.umask(0);
 });
 
-afterEach(() => {
-  process.umask(umask);
-  fs.rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => process.umask(umask));
 
 /** The permissions of a file or folder, as `chmod` takes them. */
 const modeOf = (name: string): string => (fs.statSync(join(folder, name)).mode & 0o777).toString(8);

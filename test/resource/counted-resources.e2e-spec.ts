@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
@@ -9,8 +8,6 @@ import { Client, COOKIE, sharedService, startService, temporaryFolder } from '..
 
 describe(`the start of the service (${engineInUse()})`, () => {
   const folder = temporaryFolder();
-
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeAll(() => provideDatabase(folder));
 

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   BeforeInsert,
@@ -154,10 +153,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     cookies = storeOf(Cookie, COOKIE_RESOURCE, 10);
   });
 
-  afterAll(async () => {
-    await dataSource.destroy();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => dataSource.destroy());
 
   beforeEach(async () => {
     await inMigration((queryRunner) =>

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
@@ -20,8 +20,6 @@ beforeEach(() => {
   folder = temporaryFolder();
   DATABASE_URL = `sqlite:${join(folder, 'cookies.sqlite')}`;
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (...names: string[]): string => join(folder, ...names);
 
