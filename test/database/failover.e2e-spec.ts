@@ -5,6 +5,7 @@ import { warningsDuring } from '../support/data-source.js';
 import { describePostgres } from '../support/engine.js';
 import { connectionsTo, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { type Answer, COOKIE, sharedService } from '../support/service.js';
+import { shared } from '../support/shared.js';
 
 /** A database URL with these servers, tried in this order. */
 function urlOf(...servers: PostgresServer[]): string {
@@ -28,23 +29,12 @@ async function makeReadOnly(server: PostgresServer): Promise<void> {
 }
 
 describePostgres('a service that is given a standby and its primary, in this order', () => {
-  let primary: PostgresServer;
-  let standby: PostgresServer;
-
-  beforeAll(async () => {
-    primary = await PostgresServer.create();
-    standby = await primary.makeStandby();
-  });
-
+  const primary = shared(() => PostgresServer.create());
+  const standby = shared(() => primary.makeStandby());
   const { service, client } = sharedService(() => ({
     DATABASE_URL: urlOf(standby, primary),
     DATABASE_BUSY_TIMEOUT: '3000',
   }));
-
-  afterAll(async () => {
-    await standby.remove();
-    await primary.remove();
-  });
 
   it('writes to the primary, reads there as well, and holds no connection to the standby', async () => {
     const { status, body } = await client.post(COOKIE);

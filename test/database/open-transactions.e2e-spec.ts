@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 import { ConnectionLostError } from '../../src/database/errors.js';
 import { createDatabase, describePostgres } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { openDataSource } from '../support/data-source.js';
+import { shared } from '../support/shared.js';
 import { until } from '../support/until.js';
 
 const LEAKS = 300;
@@ -41,19 +42,19 @@ const LEAKS_OF_CODE: Leak[] = [
 ];
 
 describePostgres('a query runner that is released inside an open transaction', () => {
-  let dataSource: DataSource;
   let url: string;
   let warnings: string[];
 
-  beforeAll(async () => {
+  const dataSource = shared(async () => {
     url = await createDatabase(`open_transactions_${process.pid}`);
     const times = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_TRANSACTION_TIMEOUT: '2000' };
-    dataSource = await openDataSource({ DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times });
+    return openDataSource({ DATABASE_URL: url, DATABASE_POOL_SIZE: '8', ...times });
+  });
+
+  beforeAll(async () => {
     await dataSource.query('CREATE TABLE notes (id serial PRIMARY KEY, name text UNIQUE)');
     await dataSource.query(`INSERT INTO notes (name) VALUES ('taken')`);
   });
-
-  afterAll(() => dataSource.destroy());
 
   beforeEach(() => {
     warnings = [];

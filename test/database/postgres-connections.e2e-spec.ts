@@ -11,6 +11,7 @@ import { until } from '../support/until.js';
 import { requestUntil } from '../support/load/request-until.js';
 import { endSessions, onServer, PostgresServer, setDefault } from '../support/postgres/postgres-server.js';
 import { type Answer, Client, COOKIE, sharedService, startService } from '../support/service.js';
+import { shared } from '../support/shared.js';
 import { TcpProxy } from '../support/faults/tcp-proxy.js';
 
 const UNAVAILABLE = [503, 'SERVICE_UNAVAILABLE', '1'];
@@ -41,19 +42,16 @@ describePostgres('a database whose transactions are SERIALIZABLE by default', ()
 });
 
 describePostgres('a server with 12 slots, 3 of them reserved', () => {
-  let server: PostgresServer;
+  const server = shared(() => PostgresServer.create({ max_connections: '12', superuser_reserved_connections: '3' }));
   let url: string;
 
   beforeAll(async () => {
-    server = await PostgresServer.create({ max_connections: '12', superuser_reserved_connections: '3' });
     await onServer(server.url(), async (client) => {
       await client.query(`CREATE ROLE ordinary LOGIN PASSWORD 'secret'`);
       await client.query('CREATE DATABASE small OWNER ordinary');
     });
     url = server.url('small').replace(/\/\/[^@]+@/, '//ordinary:secret@');
   });
-
-  afterAll(() => server.remove());
 
   it('serves 60 clients of one service with pools of 10 and 8 without a 503, and rejects fewer than 40 connections', async () => {
     await using service = await startService({ DATABASE_URL: url });
@@ -129,20 +127,13 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 });
 
 describePostgres('a server that is frozen', () => {
-  let server: PostgresServer;
-
-  beforeAll(async () => {
-    server = await PostgresServer.create();
-  });
-
+  const server = shared(() => PostgresServer.create());
   const timeouts = { DATABASE_BUSY_TIMEOUT: '1000', DATABASE_STATEMENT_TIMEOUT: '1000' };
   const { service, client } = sharedService(() => ({ DATABASE_URL: server.url(), ...timeouts }));
 
   beforeAll(async () => expect((await client.post(COOKIE)).status).toBe(201));
 
   afterEach(() => server.thaw());
-
-  afterAll(() => server.remove());
 
   it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
     // Not over HTTP, because the time to accept 2000 connections is not measured here.
@@ -214,9 +205,9 @@ function behindProxy(environment: Record<string, string> = {}): ReturnType<typeo
     url = await freshDatabase();
     proxy = await TcpProxy.start(url);
   });
-  const shared = sharedService(() => ({ DATABASE_URL: proxy.url, ...environment }));
+  const service = sharedService(() => ({ DATABASE_URL: proxy.url, ...environment }));
   afterAll(() => proxy[Symbol.asyncDispose]());
-  return shared;
+  return service;
 }
 
 /** The number of rows that a SELECT finds in the database behind the proxy. */

@@ -12,7 +12,8 @@ import { createDatabase, describePostgres } from '../support/engine.js';
 import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
 import { connectionsTo, onServer, PostgresServer, setDefault } from '../support/postgres/postgres-server.js';
 import { until } from '../support/until.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { Client, COOKIE, type Service, sharedService, startService } from '../support/service.js';
+import { shared } from '../support/shared.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -95,25 +96,25 @@ describePostgres('the start', () => {
 });
 
 describePostgres('a transaction', () => {
-  let service: Service;
   let dataSource: DataSource;
   let url: string;
 
-  beforeAll(async () => {
+  const { service } = sharedService(async () => {
     url = await freshDatabase();
-    service = await startService({
+    return {
       DATABASE_URL: url,
       DATABASE_BUSY_TIMEOUT: '400',
       DATABASE_STATEMENT_TIMEOUT: '700',
       DATABASE_TRANSACTION_TIMEOUT: '1000',
       ...POOLS,
-    });
+    };
+  });
+
+  beforeAll(async () => {
     dataSource = service.app.get(DataSource);
     await dataSource.query('CREATE TABLE notes (id bigint PRIMARY KEY, name text UNIQUE)');
     await dataSource.query(`INSERT INTO notes VALUES (1, 'a'), (2, 'b')`);
   });
-
-  afterAll(() => service.stop());
 
   it('that the server undoes as a deadlock is run again, so that both succeed', async () => {
     await using patient = await openDataSource({ DATABASE_URL: url });
@@ -311,20 +312,19 @@ describePostgres('a user that loses a right to the table', () => {
 });
 
 describePostgres('a server', () => {
-  let server: PostgresServer;
-  let url: string;
-
-  beforeAll(async () => {
-    // Defaults that would lose acknowledged commits, hide that a standby has not confirmed one, or stop triggers.
-    server = await PostgresServer.create({
+  // Defaults that would lose acknowledged commits, hide that a standby has not confirmed one, or stop triggers.
+  const server = shared(() =>
+    PostgresServer.create({
       synchronous_commit: 'off',
       client_min_messages: 'error',
       session_replication_role: 'replica',
-    });
+    }),
+  );
+  let url: string;
+
+  beforeAll(() => {
     url = server.url();
   });
-
-  afterAll(() => server.remove());
 
   /** The message of a failed start; without a failure, whether connections are encrypted. */
   const start = async (DATABASE_URL: string, DATABASE_SSL_CA?: string): Promise<string> => {

@@ -1,25 +1,23 @@
 import { once } from 'node:events';
-import type { DataSource } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
 import { describePostgres, provideDatabase, usePostgres } from '../support/engine.js';
 import { openDataSource } from '../support/data-source.js';
 import { temporaryFolder } from '../support/service.js';
+import { shared } from '../support/shared.js';
 import { until } from '../support/until.js';
 
 usePostgres();
 
 describePostgres('the shared connections on PostgreSQL', () => {
-  let dataSource: DataSource;
-
-  beforeAll(async () => {
+  const dataSource = shared(async () => {
     const folder = temporaryFolder();
     await provideDatabase(folder);
-    const environment = { DATABASE_POOL_SIZE: '2', DATABASE_TRANSACTION_TIMEOUT: '1000' };
-    dataSource = await openDataSource(environment, [], folder);
-    for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
+    return openDataSource({ DATABASE_POOL_SIZE: '2', DATABASE_TRANSACTION_TIMEOUT: '1000' }, [], folder);
   });
 
-  afterAll(() => dataSource.destroy());
+  beforeAll(async () => {
+    for (const table of ['templates', 'temp']) await dataSource.query(`CREATE TABLE ${table} (id integer)`);
+  });
 
   it.each([
     ...["SET search_path TO 'nowhere'", '/* traced */ SET SESSION statement_timeout = 1', 'RESET ALL', 'LISTEN news'],

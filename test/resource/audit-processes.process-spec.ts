@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
@@ -9,15 +8,7 @@ import { inDatabase, run } from '../support/command.js';
 import { openDataSource } from '../support/data-source.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { AUDITED_COOKIES } from '../support/faults/audited-cookies.js';
-import {
-  type Answer,
-  Client,
-  COOKIE,
-  environmentIn,
-  type Service,
-  startService,
-  temporaryFolder,
-} from '../support/service.js';
+import { type Answer, Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
@@ -25,30 +16,25 @@ const SCOPE = 'cookies:read cookies:write deeds:write audit:read';
 
 describe(`the audit trail of two services on one database (${engineInUse()})`, () => {
   it('has one chain while requests to both and SQL write at the same time', async () => {
-    const services: Service[] = [];
-    try {
-      services.push(await startService({}, [DeedsModule], [new CreateDeeds1790000500000()]));
-      services.push(await startService({ DATABASE_URL: databaseUrlFor(services[0]!.folder) }, [DeedsModule]));
-      const clients = services.map((service) => Client.of(service, { scope: SCOPE }));
-      const sources = services.map(({ app }) => app.get(DataSource));
-      const work = Array.from({ length: 30 }, async (_, index) => {
-        const [client, source] = [clients[index % 2]!, sources[index % 2]!];
-        const created = await client.request('POST', '/deeds', { body: { title: `deed ${index}`, price: null } });
-        expect(created.status).toBe(201);
-        await source.query(`INSERT INTO deeds (title) VALUES ('past the kit')`);
-        await client.request('PUT', `/deeds/${created.body.id}`, { body: { title: 'changed' } });
-        if (index % 3 === 0) await client.request('DELETE', `/deeds/${created.body.id}`);
-      });
-      await Promise.all(work);
-      await clients[0]!.request('POST', '/deeds', { body: { title: 'the last one', price: null } });
-      const lines = await allLines(clients[1]!, 'deeds');
-      expect(lines).toHaveLength(30 * 3 + 10 + 1);
-      expectChain(lines);
-      expectAgreement(await recordsOf(sources[0]!, Deed), lines);
-      expect(await run(services[0]!.folder, ['audit', 'verify'])).toMatchObject({ code: 0 });
-    } finally {
-      for (const service of services.reverse()) await service.stop();
-    }
+    await using first = await startService({}, [DeedsModule], [new CreateDeeds1790000500000()]);
+    await using second = await startService({ DATABASE_URL: databaseUrlFor(first.folder) }, [DeedsModule]);
+    const clients = [first, second].map((service) => Client.of(service, { scope: SCOPE }));
+    const sources = [first, second].map(({ app }) => app.get(DataSource));
+    const work = Array.from({ length: 30 }, async (_, index) => {
+      const [client, source] = [clients[index % 2]!, sources[index % 2]!];
+      const created = await client.request('POST', '/deeds', { body: { title: `deed ${index}`, price: null } });
+      expect(created.status).toBe(201);
+      await source.query(`INSERT INTO deeds (title) VALUES ('past the kit')`);
+      await client.request('PUT', `/deeds/${created.body.id}`, { body: { title: 'changed' } });
+      if (index % 3 === 0) await client.request('DELETE', `/deeds/${created.body.id}`);
+    });
+    await Promise.all(work);
+    await clients[0]!.request('POST', '/deeds', { body: { title: 'the last one', price: null } });
+    const lines = await allLines(clients[1]!, 'deeds');
+    expect(lines).toHaveLength(30 * 3 + 10 + 1);
+    expectChain(lines);
+    expectAgreement(await recordsOf(sources[0]!, Deed), lines);
+    expect(await run(first.folder, ['audit', 'verify'])).toMatchObject({ code: 0 });
   });
 });
 
@@ -59,11 +45,9 @@ describe(`the audit trail after npm run migration:run (${engineInUse()})`, () =>
     const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }), ...AUDITED_COOKIES };
     const args = ['node_modules/typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js'];
     await promisify(execFile)(process.execPath, args, { env });
-    const dataSource = await openDataSource({}, undefined, folder);
+    await using dataSource = await openDataSource({}, undefined, folder);
     await dataSource.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'Rain')");
     expect(await dataSource.query('SELECT operation FROM audit')).toEqual([{ operation: 'create' }]);
-    await dataSource.destroy();
-    rmSync(folder, { recursive: true, force: true });
   });
 });
 
@@ -76,10 +60,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     service = await ServiceProcess.start(folder, AUDITED_COOKIES);
   });
 
-  afterAll(async () => {
-    await service.end('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service.end('SIGKILL'));
 
   const post = (client: Client, wish: string): Promise<Answer> =>
     client.post({ ...COOKIE, wish }, { 'idempotency-key': wish });

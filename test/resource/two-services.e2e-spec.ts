@@ -3,6 +3,7 @@ import { contentsOf, expectKeptIn, Ledger } from '../support/load/ledger.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, COOKIE, sharedService } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { shared } from '../support/shared.js';
 
 const CAPACITY = 25;
 /** Number of racing keys. */
@@ -18,15 +19,9 @@ describe(`two services on one database (${engineInUse()})`, () => {
     DATABASE_BUSY_TIMEOUT: '60000',
     DATABASE_STATEMENT_TIMEOUT: '60000',
   };
-  let other: ServiceProcess;
-  afterAll(() => other.end());
   const { service: here, client } = sharedService(environment);
-  let clients: Client[];
-
-  beforeAll(async () => {
-    other = await ServiceProcess.start(here.folder, environment);
-    clients = [client, Client.of(other)];
-  });
+  const other = shared(() => ServiceProcess.start(here.folder, environment));
+  const clients = [client, Client.of(other)];
 
   it('accept 25 of 200 racing POSTs and return 507 to the other 175', async () => {
     const ledger = new Ledger();
