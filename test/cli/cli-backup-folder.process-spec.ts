@@ -128,18 +128,17 @@ describe('cli backup --to', () => {
   });
 
   (SmallVolume.mountable ? it : it.skip)('names its full volume, and leaves the older backups', async () => {
-    await SmallVolume.use(async ({ folder: volume }) => {
-      const good = join(volume, backupName(Date.now() - HOUR));
-      // Two copies fit, and the check of the second one needs more.
-      writeFileSync(good, Buffer.alloc(220_000));
-      const outcome = run(folder, ['backup', '--to', volume, '--keep', '1h']);
-      await expectEnd(
-        outcome,
-        1,
-        /^There is no new backup: the volume of (\S+) is full \(\d{1,5} bytes are free on the volume of \1/,
-      );
-      expect(readdirSync(volume).map((name) => join(volume, name))).toEqual([good]);
-    });
+    using volume = new SmallVolume();
+    const good = join(volume.folder, backupName(Date.now() - HOUR));
+    // Two copies fit, and the check of the second one needs more.
+    writeFileSync(good, Buffer.alloc(220_000));
+    const outcome = run(folder, ['backup', '--to', volume.folder, '--keep', '1h']);
+    await expectEnd(
+      outcome,
+      1,
+      /^There is no new backup: the volume of (\S+) is full \(\d{1,5} bytes are free on the volume of \1/,
+    );
+    expect(readdirSync(volume.folder).map((name) => join(volume.folder, name))).toEqual([good]);
   });
 
   describe('--every', () => {

@@ -148,12 +148,11 @@ describe('cli backup and restore', () => {
   });
 
   (SmallVolume.mountable ? it : it.skip)('names a read-only volume to which it cannot restore', async () => {
-    await SmallVolume.use(async ({ folder: volume }) => {
-      fs.cpSync(join(folder, 'cookies.sqlite'), join(volume, 'cookies.sqlite'));
-      execFileSync('mount', ['-o', 'remount,ro', volume]);
-      const outcome = run(volume, ['restore', join(folder, 'backup.sqlite')]);
-      await expectEnd(outcome, 1, /: it is on a read-only volume .* The storage is as it was/);
-    });
+    using volume = new SmallVolume();
+    fs.cpSync(join(folder, 'cookies.sqlite'), join(volume.folder, 'cookies.sqlite'));
+    execFileSync('mount', ['-o', 'remount,ro', volume.folder]);
+    const outcome = run(volume.folder, ['restore', join(folder, 'backup.sqlite')]);
+    await expectEnd(outcome, 1, /: it is on a read-only volume .* The storage is as it was/);
   });
 
   it('rejects a restore while a service has the database open, before it checks the backup', async () => {
@@ -360,17 +359,16 @@ describe('cli backup and restore', () => {
   (SmallVolume.mountable ? it : it.skip)(
     'backup and restore name a full volume, and restore begins no copy that does not fit',
     async () => {
-      await SmallVolume.use(async (volume) => {
-        volume.occupy(300_000);
-        const environment = { DATABASE_URL: `sqlite:${join(volume.folder, 'new.sqlite')}` };
-        const full = endedWith(1, new RegExp(`\\(\\d{1,5} bytes are free on the volume of ${volume.folder}\\)`));
-        expect(await run(folder, ['backup', join(volume.folder, 'new.backup')])).toMatchObject(full);
-        expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(full);
-        expect(fs.readdirSync(volume.folder)).toEqual(['ballast']);
-        volume.occupy();
-        const large = endedWith(1, /backup.sqlite holds \d+ bytes, but only \d+ are free on the volume of/);
-        expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(large);
-      });
+      using volume = new SmallVolume();
+      volume.occupy(300_000);
+      const environment = { DATABASE_URL: `sqlite:${join(volume.folder, 'new.sqlite')}` };
+      const full = endedWith(1, new RegExp(`\\(\\d{1,5} bytes are free on the volume of ${volume.folder}\\)`));
+      expect(await run(folder, ['backup', join(volume.folder, 'new.backup')])).toMatchObject(full);
+      expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(full);
+      expect(fs.readdirSync(volume.folder)).toEqual(['ballast']);
+      volume.occupy();
+      const large = endedWith(1, /backup.sqlite holds \d+ bytes, but only \d+ are free on the volume of/);
+      expect(await run(folder, ['restore', 'backup.sqlite'], { environment })).toMatchObject(large);
     },
   );
 

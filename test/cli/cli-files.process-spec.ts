@@ -77,14 +77,13 @@ describe('the target of export and backup', () => {
   });
 
   onVolume.each(COMMANDS)('leaves nothing beside the database if stdout is full: %s', async (_name, args) => {
-    await SmallVolume.use(async (volume) => {
-      const stdout = fs.openSync(join(volume.folder, 'stdout'), 'w');
-      volume.occupy();
-      const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
-      fs.closeSync(stdout);
-      expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
-      expect(remains()).toEqual([]);
-    });
+    using volume = new SmallVolume();
+    const stdout = fs.openSync(join(volume.folder, 'stdout'), 'w');
+    volume.occupy();
+    const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
+    fs.closeSync(stdout);
+    expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
+    expect(remains()).toEqual([]);
   });
 
   it.each(COMMANDS)('stays a symbolic link, which must not lead to a missing file: %s', async (name, args) => {

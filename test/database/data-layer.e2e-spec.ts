@@ -274,21 +274,18 @@ describe('the data layer, used by a module without special code for it', () => {
 
     it('never fails with a stale snapshot when transactions of three writers read first and then write', async () => {
       const client = Client.of(await start());
-      const others = await Promise.all([1, 2].map(() => openDataSource({}, [Note], folder)));
-      try {
-        const { id } = (await client.post(COOKIE)).body;
-        await dataSource.query(INSERT_NOTE, ['0']);
-        const increments = others.flatMap((source) => Array.from({ length: 60 }, () => increment(source)));
-        const changes = Array.from({ length: 60 }, async (_, index) => {
-          const body = { flavor: index % 2 === 0 ? 'chocolate' : 'cinnamon', size: 'large' };
-          return (await client.request('PUT', `/cookies/${id}`, { body })).status;
-        });
-        await Promise.all(increments);
-        expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: '120' }]);
-        expect(new Set(await Promise.all(changes))).toEqual(new Set([200]));
-      } finally {
-        await Promise.all(others.map((other) => other.destroy()));
-      }
+      await using first = await openDataSource({}, [Note], folder);
+      await using second = await openDataSource({}, [Note], folder);
+      const { id } = (await client.post(COOKIE)).body;
+      await dataSource.query(INSERT_NOTE, ['0']);
+      const increments = [first, second].flatMap((source) => Array.from({ length: 60 }, () => increment(source)));
+      const changes = Array.from({ length: 60 }, async (_, index) => {
+        const body = { flavor: index % 2 === 0 ? 'chocolate' : 'cinnamon', size: 'large' };
+        return (await client.request('PUT', `/cookies/${id}`, { body })).status;
+      });
+      await Promise.all(increments);
+      expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: '120' }]);
+      expect(new Set(await Promise.all(changes))).toEqual(new Set([200]));
     });
 
     it('rolls back a hanging transaction, fails its later statements and its commit, and continues with the next', async () => {

@@ -115,7 +115,7 @@ describe('a database file that is taken away while the service runs', () => {
     ],
   ])('POST and GET are 503 when %s, and what was acknowledged before is in it', async (_what, takeAway) => {
     const service = await started();
-    const errors = jest.spyOn(Logger.prototype, 'error');
+    using errors = jest.spyOn(Logger.prototype, 'error');
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     const kept = join(folder, 'kept.sqlite');
@@ -126,7 +126,6 @@ describe('a database file that is taken away while the service runs', () => {
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     const lost = 'was removed or replaced while the service ran; restart the service';
     expect(errors.mock.calls).toContainEqual([expect.stringContaining(lost)]);
-    errors.mockRestore();
     using database = openDatabase(kept, { readonly: true });
     expect(database.prepare('SELECT wish FROM cookies').pluck().all()).toContain(COOKIE.wish);
   });
@@ -160,14 +159,13 @@ describe('a database file that is taken away while the service runs', () => {
 
   it('POST and GET are 503 when its WAL is truncated, and nothing is written behind the lost frames', async () => {
     const service = await started();
-    const errors = jest.spyOn(Logger.prototype, 'error');
+    using errors = jest.spyOn(Logger.prototype, 'error');
     const client = Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     fs.truncateSync(`${file}-wal`);
     expect(await statusesOf(client)).toEqual([503, 503, 503]);
     const lost = `${file}-wal was truncated while the service ran; restart the service`;
     expect(errors.mock.calls).toContainEqual([lost]);
-    errors.mockRestore();
     await service.stop();
     using database = openDatabase(file, { readonly: true });
     expect(database.pragma('integrity_check', { simple: true })).toBe('ok');

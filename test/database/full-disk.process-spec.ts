@@ -57,7 +57,10 @@ const onSmallVolume = SmallVolume.mountable ? it : it.skip;
 const skipped = SmallVolume.mountable ? '' : ' (skipped: this user may not mount a volume)';
 
 function onVolume(test: (site: Site, folder: string, volume: SmallVolume) => Promise<void>): () => Promise<void> {
-  return () => SmallVolume.use((volume) => Site.use((site) => test(site, volume.folder, volume)), SIZE);
+  return async () => {
+    using volume = new SmallVolume(SIZE);
+    await Site.use((site) => test(site, volume.folder, volume));
+  };
 }
 
 describe('a full disk', () => {

@@ -13,7 +13,7 @@ import { COOKIE, startService, temporaryFolder } from '../support/service.js';
 /** The number of inserts in each commit while `work` runs. */
 async function batchSizesDuring({ driver }: DataSource, work: () => Promise<unknown>): Promise<number[]> {
   const { writing } = driver as unknown as { writing: { run(sql: string): unknown } };
-  const run = jest.spyOn(writing, 'run');
+  using run = jest.spyOn(writing, 'run');
   await work();
   const sizes: number[] = [];
   let size = 0;
@@ -23,7 +23,6 @@ async function batchSizesDuring({ driver }: DataSource, work: () => Promise<unkn
     sizes.push(size);
     size = 0;
   }
-  run.mockRestore();
   return sizes;
 }
 

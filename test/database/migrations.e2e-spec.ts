@@ -117,7 +117,7 @@ describe('migrations', () => {
     });
 
     it('wait for the one process that runs them, and then have nothing to do', async () => {
-      const other = await openDataSource({}, [], folder);
+      await using other = await openDataSource({}, [], folder);
       let runs = 0;
       let finish = (): void => {};
       const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -140,7 +140,6 @@ describe('migrations', () => {
         expect(runs).toBe(1);
       } finally {
         finish();
-        await other.destroy();
       }
     });
 
@@ -163,12 +162,11 @@ describe('migrations', () => {
       expect(await unreadableEntities(dataSource)).toEqual([
         expect.stringMatching(/^the entity Cookie cannot be read \(.*wish.*\): write a migration/),
       ]);
-      const warnings = jest.spyOn(Logger.prototype, 'warn');
+      using warnings = jest.spyOn(Logger.prototype, 'warn');
       await (await startService({ DATABASE_URL: databaseUrlFor(folder) })).stop();
       expect(warnings.mock.calls).toContainEqual([
         expect.stringMatching(/^At start, the entity Cookie cannot be read/),
       ]);
-      warnings.mockRestore();
     });
 
     if (engineInUse() === 'postgres') {
@@ -208,8 +206,8 @@ describe('migrations', () => {
       });
 
       it('wait for those of another process, which may pause for ten minutes, with a line in the log', async () => {
-        const other = await openDataSource({ DATABASE_BUSY_TIMEOUT: '100' }, [], folder);
-        const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+        await using other = await openDataSource({ DATABASE_BUSY_TIMEOUT: '100' }, [], folder);
+        using warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
         let pause: unknown;
         let waiting: Promise<string[]> | undefined;
         const slow = migrationOf('Slow9000000000000', async (runner) => {
@@ -219,14 +217,9 @@ describe('migrations', () => {
           await until(isLogged, () => 'the log has the line');
         });
         dataSource.migrations.push(slow);
-        try {
-          expect(await migrate(dataSource)).toContain('Slow9000000000000');
-          expect(pause).toEqual({ idle_in_transaction_session_timeout: '10min' });
-          expect(await waiting).toEqual([]);
-        } finally {
-          warn.mockRestore();
-          await other.destroy();
-        }
+        expect(await migrate(dataSource)).toContain('Slow9000000000000');
+        expect(pause).toEqual({ idle_in_transaction_session_timeout: '10min' });
+        expect(await waiting).toEqual([]);
       });
 
       it('name the value of two rows when they violate a new unique constraint', async () => {

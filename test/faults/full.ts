@@ -7,16 +7,16 @@ import { type Fault, type Run, Site, untilAnswered, whileWriting } from './fault
 const LONGEST_WISH = 255;
 
 /** Another process takes the rest of a small volume while clients write, and gives it back. */
-export const diskFull: Fault = (run) =>
-  SmallVolume.use((volume) =>
-    Site.use(async (site) => {
-      const service = await site.start({}, { folder: volume.folder });
-      const ledger = new Ledger('wish', LONGEST_WISH);
-      await writeThroughFull(service, ledger, volume, run);
-      assert.equal(await service.end(), 0);
-      return expectKept(volume.folder, ledger);
-    }),
-  );
+export const diskFull: Fault = async (run) => {
+  using volume = new SmallVolume();
+  return await Site.use(async (site) => {
+    const service = await site.start({}, { folder: volume.folder });
+    const ledger = new Ledger('wish', LONGEST_WISH);
+    await writeThroughFull(service, ledger, volume, run);
+    assert.equal(await service.end(), 0);
+    return expectKept(volume.folder, ledger);
+  });
+};
 
 /** While there is no space, POST returns 507, and reads and deletes work. Later POST works again. */
 async function writeThroughFull(service: Endpoint, ledger: Ledger, volume: SmallVolume, { times }: Run): Promise<void> {

@@ -26,25 +26,25 @@ const NEXT_SECRET = 'kT9vQ2mX7bN4cR8wL1pZ6dF3hJ5sG0yA';
 /** A year of operation under load, on SQLite with one process or two workers. */
 export const yearOnSqlite =
   (workers: number): Fault =>
-  (run) =>
-    SmallVolume.use(
-      (volume) =>
-        Site.use(async (site) => {
-          const year = await Year.begin(site, volume.folder, [{ WORKERS: String(workers) }], run);
-          await year.upgradeAndBack();
-          await year.backUpAndRestore();
-          await year.changeSettings();
-          await year.changeSecret();
-          const fires = ['DatabaseVolumeFull', 'WritesRejected'];
-          await year.event('a full volume, then space', () => fillForSomeSeconds(volume), { fires });
-          return year.end(() => storedIn(volume.folder));
-        }),
-      VOLUME,
-    );
+  async (run) => {
+    using volume = new SmallVolume(VOLUME);
+    return await Site.use(async (site) => {
+      const year = await Year.begin(site, volume.folder, [{ WORKERS: String(workers) }], run);
+      await year.upgradeAndBack();
+      await year.backUpAndRestore();
+      await year.changeSettings();
+      await year.changeSecret();
+      const fires = ['DatabaseVolumeFull', 'WritesRejected'];
+      await year.event('a full volume, then space', () => fillForSomeSeconds(volume), { fires });
+      return year.end(() => storedIn(volume.folder));
+    });
+  };
 
 /** A year of operation under load, on PostgreSQL with a standby, with two replicas behind HAProxy. */
-export const yearOfCluster: Fault = (run) =>
-  SmallVolume.use((volume) => Site.use((site) => yearOn(site, volume, run)), VOLUME, serverFolder());
+export const yearOfCluster: Fault = async (run) => {
+  using volume = new SmallVolume(VOLUME, serverFolder());
+  return await Site.use((site) => yearOn(site, volume, run));
+};
 
 async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record<string, number | string>> {
   const servers: PostgresServer[] = [];

@@ -45,9 +45,8 @@ describe.each<[what: string, prefix: string, path: string]>([
     const location = (await post()).headers.get('location')!;
     expect(location).toBe(`${path}/1`);
     expect(await client.get(location)).toMatchObject({ status: 200, body: { id: 1, ...COOKIE } });
-    const http = new HttpClient(service.url);
+    using http = new HttpClient(service.url);
     const whole = await http.send('POST', service.url + path, jsonFields(await token(), true), JSON.stringify(COOKIE));
-    http.close();
     expect(whole.headers.get('location')).toBe(`${path}/2`);
     const link = (await client.get(`${path}?limit=1`)).headers.get('link')!;
     expect((await client.get(/<(.+)>/.exec(link)![1]!)).body).toEqual([{ id: 2, ...COOKIE }]);

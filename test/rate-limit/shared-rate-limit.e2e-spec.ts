@@ -83,15 +83,11 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
   it('use one clock, that of the database, where the clocks of the processes differ by more than the window', async () => {
     const counts = new SharedCounts(source);
     const now = Date.now();
-    const clock = jest.spyOn(Date, 'now');
-    try {
-      for (const [index, hours] of [0, 1, -1, 1].entries()) {
-        clock.mockReturnValue(now + hours * 3_600_000);
-        const { requests, endsAt } = await counts.add('skewed', 600_000);
-        expect([requests, endsAt - Date.now() <= 700_000]).toEqual([index + 1, true]);
-      }
-    } finally {
-      clock.mockRestore();
+    using clock = jest.spyOn(Date, 'now');
+    for (const [index, hours] of [0, 1, -1, 1].entries()) {
+      clock.mockReturnValue(now + hours * 3_600_000);
+      const { requests, endsAt } = await counts.add('skewed', 600_000);
+      expect([requests, endsAt - Date.now() <= 700_000]).toEqual([index + 1, true]);
     }
   });
 

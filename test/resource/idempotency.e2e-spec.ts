@@ -145,10 +145,9 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
   it('is one key for a path, also in a target with scheme and host', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
-    const http = new HttpClient(service.url);
+    using http = new HttpClient(service.url);
     const fields = { ...jsonFields(await token({ scope: SCOPE }), true), ...headers };
     const repeated = await http.send('POST', `${service.url}/cookies`, fields, JSON.stringify(COOKIE));
-    http.close();
     expect(repeated.headers.get('idempotency-replayed')).toBe('true');
     expect(repeated.headers.get('location')).toBe(first.headers.get('location'));
   });
@@ -242,7 +241,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
   });
 
   it('lets POSTs share transactions, each with its own result', async () => {
-    const transactions = jest.spyOn(engineOf(source), 'transaction');
+    using transactions = jest.spyOn(engineOf(source), 'transaction');
     const before = await keys();
     let posts: Promise<Answer>[] = [];
     await whileWritersWait(async () => {
@@ -251,7 +250,6 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     });
     const answers = await Promise.all(posts);
     const { length } = transactions.mock.calls;
-    transactions.mockRestore();
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(60);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(60);
     expect(await keys()).toBe(before + 60);
@@ -281,20 +279,18 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       const rows = Array.from({ length: 400 }, (_, index) => `('old ${start + index}', '', '', ${start + index})`);
       await source.query(`INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${rows.join(', ')}`);
     }
-    const transactions = jest.spyOn(engineOf(source), 'transaction');
+    using transactions = jest.spyOn(engineOf(source), 'transaction');
     await deleteExpiredKeys(source, new AbortController().signal);
     expect(transactions.mock.calls.length).toBeGreaterThanOrEqual(3);
-    transactions.mockRestore();
     expect(await keys()).toBe(1);
     expectReplay(await client.post(COOKIE, headers), first);
   });
 
   it('begins no transaction to delete expired keys when none has expired', async () => {
     await source.query(`UPDATE idempotency_keys SET expires = ${engineOf(source).dialect.now} + 60000`);
-    const transactions = jest.spyOn(engineOf(source), 'transaction');
+    using transactions = jest.spyOn(engineOf(source), 'transaction');
     await deleteExpiredKeys(source, new AbortController().signal);
     expect(transactions).not.toHaveBeenCalled();
-    transactions.mockRestore();
   });
 
   describe('of an action', () => {
@@ -320,10 +316,9 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       const path = `${(await outing()).headers.get('location')!}/cancel`;
       const headers = keyed();
       const first = await client.request('POST', path, { headers });
-      const http = new HttpClient(service.url);
+      using http = new HttpClient(service.url);
       const fields = { ...jsonFields(await token({ scope: SCOPE }), false), ...headers };
       const repeated = await http.send('POST', path, { ...fields, 'transfer-encoding': 'chunked' });
-      http.close();
       expect([first.status, repeated.status]).toEqual([200, 200]);
       expect(repeated.headers.get('idempotency-replayed')).toBe('true');
     });

@@ -151,49 +151,46 @@ describe('a start that fails, and doctor', () => {
   });
 
   onVolume('say that the volume is full', async () => {
-    await SmallVolume.use(async ({ folder: volume }) => {
-      execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
-      expect(await problemOfStart(volume)).toMatch(/volume (is full|has space)/);
-      expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
-      const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
-      expect((await run(volume, ['token', '--sub', 'alice'], { environment })).stderr).toContain('ENOSPC');
-      expect(readdirSync(volume).filter((name) => name.startsWith('jwt-secret'))).toEqual([]);
-      // Space for the file, and not for its migrations.
-      for (const more of ['100K', '80K']) {
-        execFileSync('truncate', ['-s', `-${more}`, join(volume, 'ballast')]);
-        expect(await problemOfStart(volume)).toMatch(/volume .*full/);
-      }
-    });
+    using volume = new SmallVolume();
+    execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume.folder, 'ballast')} || true`], { stdio: 'ignore' });
+    expect(await problemOfStart(volume.folder)).toMatch(/volume (is full|has space)/);
+    expect(await failuresOfDoctor(volume.folder)).toMatch(/volume writable +.*its volume is full/);
+    const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+    expect((await run(volume.folder, ['token', '--sub', 'alice'], { environment })).stderr).toContain('ENOSPC');
+    expect(readdirSync(volume.folder).filter((name) => name.startsWith('jwt-secret'))).toEqual([]);
+    // Space for the file, and not for its migrations.
+    for (const more of ['100K', '80K']) {
+      execFileSync('truncate', ['-s', `-${more}`, join(volume.folder, 'ballast')]);
+      expect(await problemOfStart(volume.folder)).toMatch(/volume .*full/);
+    }
   });
 
   onVolume('say that the volume has no inode left for the files beside an existing database', async () => {
-    await SmallVolume.use(async ({ folder: volume }) => {
-      const database = openDatabase(join(volume, 'cookies.sqlite'));
-      database.pragma('journal_mode = WAL');
-      database.exec('CREATE TABLE things (name)').close();
-      execFileSync('mount', ['-o', 'remount,nr_inodes=10', volume]);
-      execFileSync('sh', ['-c', 'touch 1 2 3 4 5 6 7 8 9 10 || true'], { cwd: volume, stdio: 'ignore' });
-      const problem = 'its volume is full (ENOSPC: no space left on device';
-      expect(await problemOfStart(volume)).toContain(`cookies.sqlite cannot be written: ${problem}`);
-      const failures = await failuresOfDoctor(volume);
-      expect(failures).toMatch(/real write +.*its volume is full .* or inodes/);
-      expect(failures).not.toContain('give the user');
-    });
+    using volume = new SmallVolume();
+    const database = openDatabase(join(volume.folder, 'cookies.sqlite'));
+    database.pragma('journal_mode = WAL');
+    database.exec('CREATE TABLE things (name)').close();
+    execFileSync('mount', ['-o', 'remount,nr_inodes=10', volume.folder]);
+    execFileSync('sh', ['-c', 'touch 1 2 3 4 5 6 7 8 9 10 || true'], { cwd: volume.folder, stdio: 'ignore' });
+    const problem = 'its volume is full (ENOSPC: no space left on device';
+    expect(await problemOfStart(volume.folder)).toContain(`cookies.sqlite cannot be written: ${problem}`);
+    const failures = await failuresOfDoctor(volume.folder);
+    expect(failures).toMatch(/real write +.*its volume is full .* or inodes/);
+    expect(failures).not.toContain('give the user');
   });
 
   onVolume('say that the volume is mounted read-only', async () => {
-    await SmallVolume.use(async ({ folder: volume }) => {
-      const mount = (options: string) => execFileSync('mount', ['-o', `remount,${options}`, volume]);
-      const problem = /it is on a read-only volume .*; mount it writable, or name another place\.$/m;
-      mount('ro');
-      expect(await failuresOfDoctor(volume)).toMatch(/volume writable +.*it is on a read-only volume/);
-      expect(await problemOfStart(volume)).toMatch(problem);
-      mount('rw');
-      openDatabase(join(volume, 'cookies.sqlite')).exec('CREATE TABLE things (name)').close();
-      mount('ro');
-      expect(await failuresOfDoctor(volume)).toMatch(/real write +.*it is on a read-only volume/);
-      expect(await problemOfStart(volume)).toMatch(problem);
-    });
+    using volume = new SmallVolume();
+    const mount = (options: string) => execFileSync('mount', ['-o', `remount,${options}`, volume.folder]);
+    const problem = /it is on a read-only volume .*; mount it writable, or name another place\.$/m;
+    mount('ro');
+    expect(await failuresOfDoctor(volume.folder)).toMatch(/volume writable +.*it is on a read-only volume/);
+    expect(await problemOfStart(volume.folder)).toMatch(problem);
+    mount('rw');
+    openDatabase(join(volume.folder, 'cookies.sqlite')).exec('CREATE TABLE things (name)').close();
+    mount('ro');
+    expect(await failuresOfDoctor(volume.folder)).toMatch(/real write +.*it is on a read-only volume/);
+    expect(await problemOfStart(volume.folder)).toMatch(problem);
   });
 });
 

@@ -25,13 +25,11 @@ const start = (environment: Environment = {}): Promise<ServiceProcess> => Servic
 
 /** Reads a document again and again, on a new connection when one ends. Returns the code of the first error. */
 async function readUntilError(url: string): Promise<string | undefined> {
-  const client = new HttpClient(url);
+  using client = new HttpClient(url);
   try {
     for (;;) await client.send('GET', '/openapi.json', {});
   } catch (error) {
     return (error as NodeJS.ErrnoException).code;
-  } finally {
-    client.close();
   }
 }
 

@@ -13,7 +13,7 @@ export interface HttpClientOptions {
 export type Fields = Record<string, string | string[]>;
 
 /** A client with keep-alive connections that sends requests which `fetch` would reject or change. */
-export class HttpClient {
+export class HttpClient implements Disposable {
   private readonly agent: Agent;
 
   constructor(
@@ -45,6 +45,10 @@ export class HttpClient {
 
   close(): void {
     this.agent.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
 

@@ -87,13 +87,8 @@ describe('the spans that a collector gets', () => {
   let posted: CollectedSpan;
 
   beforeAll(async () => {
-    const service = await startService(
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
-        LOG_LEVEL: 'silent',
-      },
-      [BakeryModule],
-    );
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, LOG_LEVEL: 'silent' };
+    const service = await startService(environment, [BakeryModule]);
     try {
       const client = Client.of(service);
       expect((await client.post(COOKIE, { traceparent, 'x-request-id': 'posted' })).status).toBe(201);

@@ -56,10 +56,9 @@ it('small chunks that need a pause of more than a second cut the connection', ()
 });
 
 it('the pauses for small chunks of all connections add up, and end as time passes', () => {
-  const now = jest.spyOn(performance, 'now').mockReturnValue(5000);
+  using now = jest.spyOn(performance, 'now').mockReturnValue(5000);
   const connections = new Connections({ requestTimeout: 1, keepAliveTimeout: 1, stallTimeout: 1, ...LIMITS });
   expect([connections.pauseForChunks(), connections.pauseForChunks()]).toEqual([2.56, 5.12].map(close));
   now.mockReturnValue(6000);
   expect(connections.pauseForChunks()).toEqual(close(2.56));
-  now.mockRestore();
 });

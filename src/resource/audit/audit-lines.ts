@@ -1,29 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { engineOf, type Sql } from '../../database/engine.js';
+import type { AuditLineDto } from './audit.dto.js';
 
 /** One change of a record, written by a trigger in its transaction. A `prune` line names lines that were deleted. */
-export interface AuditLine {
-  readonly resource: string;
-  /** From 1 up for each resource, without gaps. */
-  readonly sequence: number;
-  /** RFC 3339 in UTC with milliseconds, by the clock of the database. */
-  readonly at: string;
-  readonly operation: 'create' | 'update' | 'delete' | 'prune';
-  /** The id of the record; empty for `prune`. */
-  readonly record: string;
-  readonly issuer: string | null;
-  readonly subject: string | null;
-  readonly address: string | null;
-  readonly requestId: string | null;
-  /** The user of the session on PostgreSQL; `sqlite` on SQLite. */
-  readonly databaseUser: string;
+export interface AuditLine extends Omit<AuditLineDto, 'before' | 'after'> {
   /** The record as JSON, as a GET returns it. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Hash of the previous line; empty for the first line, `null` until the line is sealed. */
-  readonly previous: string | null;
-  readonly hash: string | null;
 }
 
 /** The last line of a resource: the end of its chain of hashes. */

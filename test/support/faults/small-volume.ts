@@ -22,27 +22,25 @@ const SEIZING = `
     }
   }`;
 
-/** A small volume in memory. */
-export class SmallVolume {
+/** A small volume in memory. `using` unmounts it at the end of a block. */
+export class SmallVolume implements Disposable {
   /** Whether this user may mount a volume. */
   static readonly mountable = mayMount();
 
-  private constructor(readonly folder: string) {}
+  private readonly leave = (): void => unmount(this.folder);
 
-  static async use<T>(work: (volume: SmallVolume) => Promise<T>, size = SIZE, folder = temporaryFolder()): Promise<T> {
-    const leave = (): void => unmount(folder);
-    try {
-      mount(folder, size);
-      process.once('exit', leave);
-      try {
-        return await work(new SmallVolume(folder));
-      } finally {
-        process.off('exit', leave);
-        leave();
-      }
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+  constructor(
+    size = SIZE,
+    readonly folder = temporaryFolder(),
+  ) {
+    mount(folder, size);
+    process.once('exit', this.leave);
+  }
+
+  [Symbol.dispose](): void {
+    process.off('exit', this.leave);
+    this.leave();
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Occupies the remaining space, or this many bytes of it in pages of 4096. */

@@ -19,7 +19,7 @@ export async function requestUntil(
   clients: number,
 ): Promise<Map<string, number>> {
   const bearer = await token();
-  const client = new HttpClient(service.url, { connections: clients });
+  using client = new HttpClient(service.url, { connections: clients });
   const send = (method: string, path: string, body?: unknown): Promise<number> =>
     client
       .send(method, path, jsonFields(bearer, body !== undefined), body === undefined ? undefined : JSON.stringify(body))
@@ -35,12 +35,8 @@ export async function requestUntil(
       counts.set(`${method} ${status}`, (counts.get(`${method} ${status}`) ?? 0) + 1);
     }
   };
-  try {
-    // The clients expect these records.
-    for (let index = 0; index < 3; index++) await send('POST', '/cookies', COOKIE);
-    await Promise.all(Array.from({ length: clients }, (_, index) => run(index)));
-  } finally {
-    client.close();
-  }
+  // The clients expect these records.
+  for (let index = 0; index < 3; index++) await send('POST', '/cookies', COOKIE);
+  await Promise.all(Array.from({ length: clients }, (_, index) => run(index)));
   return counts;
 }

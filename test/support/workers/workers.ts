@@ -43,12 +43,8 @@ export async function sendAlone(
   { url }: Endpoint,
   { method = 'GET', path = '/cookies' } = {},
 ): Promise<{ readonly status: number; readonly worker: number }> {
-  const client = new HttpClient(url);
-  try {
-    const body = method === 'POST' ? JSON.stringify(COOKIE) : undefined;
-    const { status, headers } = await client.send(method, path, jsonFields(await token(), body !== undefined), body);
-    return { status, worker: Number(headers.get('x-worker')) };
-  } finally {
-    client.close();
-  }
+  using client = new HttpClient(url);
+  const body = method === 'POST' ? JSON.stringify(COOKIE) : undefined;
+  const { status, headers } = await client.send(method, path, jsonFields(await token(), body !== undefined), body);
+  return { status, worker: Number(headers.get('x-worker')) };
 }
