@@ -11,14 +11,14 @@ import { fileURLToPath } from 'node:url';
 import { nodeMajor, requireSupportedNode } from '../src/config/node-version.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PACKAGE = 'better-sqlite3-12';
+const PACKAGE = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
 /** The compiled file. */
 const MODULE = 'build/Release/better_sqlite3.node';
 const require = createRequire(import.meta.url);
 
 /** Downloads or compiles SQLite on Node 20. If this fails, the process ends with a message. */
 function makeNativeModule() {
-  if (nodeMajor >= 22 || loads()) return;
+  if (nodeMajor >= 22 || sqliteLoads()) return;
   console.error(
     `Node ${process.versions.node}: ${PACKAGE} is downloaded or compiled once (npm rebuild ${PACKAGE}) ...`,
   );
@@ -27,7 +27,7 @@ function makeNativeModule() {
   } catch (error) {
     console.error(error.message);
   }
-  if (loads()) return;
+  if (sqliteLoads()) return;
   console.error(
     `${PACKAGE} could not be made on Node ${process.versions.node}: install a C++ compiler, make and Python, or Node 22 or newer, which needs none of them.`,
   );
@@ -58,7 +58,8 @@ function rebuild() {
   }
 }
 
-function loads() {
+/** Tells whether the better-sqlite3 for this version of Node is installed. */
+export function sqliteLoads() {
   try {
     const Database = require(PACKAGE);
     new Database(':memory:').close();

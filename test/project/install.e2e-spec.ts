@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeMajor } from '../../src/config/node-version.js';
 import { temporaryFolder } from '../support/service.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -29,7 +30,8 @@ describe('the installation', () => {
     let folder: string;
 
     /** Starts a project without the packages for development. */
-    const start = () => spawnSync(process.execPath, ['scripts/start.js'], { cwd: folder, encoding: 'utf8' });
+    const start = (script = 'scripts/start.js') =>
+      spawnSync(process.execPath, [script], { cwd: folder, encoding: 'utf8' });
 
     beforeEach(() => {
       folder = temporaryFolder();
@@ -59,6 +61,16 @@ describe('the installation', () => {
         status: 1,
         stderr: expect.stringMatching(/^.+--omit=dev.+Run `npm ci --include=dev`\.\n$/),
       });
+    });
+
+    it('runs no test with the packages of another version of Node, and names the remedy', () => {
+      mkdirSync(join(folder, 'node_modules/jest/bin'), { recursive: true });
+      writeFileSync(join(folder, 'node_modules/jest/bin/jest.js'), "console.log('jest');");
+      const name = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
+      rmSync(join(folder, 'node_modules', name), { force: true });
+      const { status, stdout, stderr } = start('scripts/test.js');
+      expect([status, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(nodeMajor >= 22 ? /: run npm ci with Node \S+\.\n$/ : /could not be made on Node/);
     });
   });
 
