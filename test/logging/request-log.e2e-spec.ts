@@ -52,6 +52,7 @@ const ASKED: readonly Asked[] = [
 it.each([
   ['is not logged if it is no address', '<script>', '127.0.0.1'],
   ['is logged without its brackets', '[2001:db8::7]', '2001:db8::7'],
+  ['is logged as IPv4 if it is mapped', '::ffff:192.0.2.7', '192.0.2.7'],
 ])('a forwarded address %s: %s', async (_what, forwarded, address) => {
   const id = `forwarded-${forwarded.length}`;
   await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });

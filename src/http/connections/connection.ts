@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { addressKey, requestId } from '../messages/request.js';
+import { addressKey, clientAddress, requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, rejectReader, sendRejection } from './protocol-error.js';
 import {
@@ -42,7 +42,7 @@ const LINGER = 2000;
  * client that does not read holds one response, and its further requests are not executed.
  */
 export class Connection implements ResponseConnection {
-  readonly address = this.socket.remoteAddress;
+  readonly address = clientAddress('', this.socket.remoteAddress);
   readonly addressKey = addressKey(this.address);
   hasServed = false;
   isWebSocket = false;

@@ -10,6 +10,9 @@ const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?![^\s,])/g;
 /** An address with a port, as some proxies forward it: `192.0.2.1:5000`, `[2001:db8::1]:5000`. */
 const WITH_PORT = /^(?:([0-9.]+)|\[(.+)\])(?::[0-9]+)?$/;
 
+/** The beginning of an IPv4 address that is written as one of IPv6, as Node does with `HOST=::`. */
+const MAPPED = /^::ffff:(?=[0-9.]+$)/i;
+
 /** The client's `X-Request-Id` if it is valid, otherwise a new id. */
 export function requestId(request?: Pick<IncomingMessage, 'headers'>): string {
   const given = request?.headers['x-request-id'];
@@ -33,10 +36,9 @@ export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 
 
 /** The client's address without a port. `forwarded` is `ip` of the request: any text of a trusted proxy. */
 export function clientAddress(forwarded: string, connected: string | undefined): string | undefined {
-  if (isIP(forwarded) !== 0) return forwarded;
   const [, ipv4, ipv6] = WITH_PORT.exec(forwarded) ?? [];
-  const address = ipv4 ?? ipv6 ?? '';
-  return isIP(address) === 0 ? connected : address;
+  const address = [forwarded, ipv4 ?? ipv6 ?? ''].find(isIP) ?? connected;
+  return address?.replace(MAPPED, '');
 }
 
 export function clientKey({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
