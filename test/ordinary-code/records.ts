@@ -23,6 +23,15 @@ export const RECORDS: Habits = {
     await items.upsert({ id: 8000, name: `${name} b` }, ['id']);
     expect([(await items.findOneByOrFail({ id: 8000 })).name, await count(context)]).toEqual([`${name} b`, 1]);
   },
+  'findAndCount() of some columns counts each row, whatever its values are': async ({ items, name }) => {
+    await items.insert(['a', 'b', 'c'].map((letter) => ({ name: `${name} ${letter}` })));
+    const where = { name: Like(`${name} %`) };
+    for (const select of [{ id: true, code: true }, { price: true }]) {
+      const [page, total] = await items.findAndCount({ where, select, take: 2 });
+      expect([page.length, total]).toEqual([2, 3]);
+    }
+    expect(await items.count({ where, select: { price: true } })).toBe(1);
+  },
   'insert() and remove() of 1500 rows': async (context) => {
     const { items, name } = context;
     const rows = Array.from({ length: 1500 }, (_, index) => ({ name: `${name} ${index}` }));

@@ -3,11 +3,11 @@ import {
   InsertQueryBuilder,
   type ObjectLiteral,
   type QueryRunner,
-  SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { isAutoIncrement } from '../columns.js';
+import { CountingQueryBuilder } from '../counting-query-builder.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
@@ -33,7 +33,7 @@ export class PostgresDataSource extends GuardedDataSource {
   }
 }
 
-class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+class PostgresQueryBuilder<Entity extends ObjectLiteral> extends CountingQueryBuilder<Entity> {
   override insert(): InsertQueryBuilder<Entity> {
     return new PostgresInsertQueryBuilder(super.insert());
   }

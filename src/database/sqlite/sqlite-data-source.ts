@@ -3,12 +3,12 @@ import {
   DeleteQueryBuilder,
   InsertQueryBuilder,
   type ObjectLiteral,
-  SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { WhereClause } from 'typeorm/query-builder/WhereClause.js';
 import { isAutoIncrement } from '../columns.js';
+import { CountingQueryBuilder } from '../counting-query-builder.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { SqliteDriver } from './sqlite-driver.js';
@@ -43,7 +43,7 @@ function inLevels(clauses: WhereClause[]): WhereClause[] {
  * Accepts pessimistic locks and ignores them, because a transaction on SQLite locks the whole database
  * (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on PostgreSQL.
  */
-class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+class SqliteQueryBuilder<Entity extends ObjectLiteral> extends CountingQueryBuilder<Entity> {
   private condition: unknown;
 
   protected override createLockExpression(): string {
@@ -67,7 +67,7 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
     return super.createLimitOffsetExpression();
   }
 
-  override where(...args: Parameters<SelectQueryBuilder<Entity>['where']>): this {
+  override where(...args: Parameters<CountingQueryBuilder<Entity>['where']>): this {
     [this.condition] = args;
     return super.where(...args);
   }
