@@ -3,7 +3,7 @@ import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
 import { invalidRequest } from '../http/errors/api-error.js';
-import { notUnique, rejection } from '../http/errors/constraint-error.js';
+import { notUnique, rejection } from '../http/errors/error-response.js';
 import { unknownParameter } from '../http/request.guard.js';
 import { propertiesOf } from '../http/validation/property-decorators.js';
 import { messageOfNull } from '../http/validation/validate.js';

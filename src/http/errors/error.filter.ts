@@ -11,9 +11,8 @@ import { stackOf } from '../../logging/reason.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
 import { ApiError } from './api-error.js';
 import { originOf, replyOf } from '../messages/request.js';
-import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import { type ErrorBody, errorResponse, standardError } from './error-response.js';
+import { constraintError, type ErrorBody, errorResponse, standardError } from './error-response.js';
 
 const logger = new Logger('Error');
 
