@@ -3,7 +3,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { jest } from '@jest/globals';
 import { Connection, type CutReason } from './connection.js';
 import { Connections } from './connections.js';
-import { CompactRequest, RequestTracker, TrackedResponse } from './request-tracker.js';
+import { CompactRequest } from './node-internals.js';
+import { RequestTracker, TrackedResponse } from './request-tracker.js';
 
 const LIMITS = { connections: 1, connectionsPerAddress: 1, bufferedBytes: 1 };
 

@@ -4,13 +4,7 @@ import { ApiError } from '../errors/api-error.js';
 import { addressKey, clientAddress, requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, rejectReader, sendRejection } from './protocol-error.js';
-import {
-  type CompactRequest,
-  hasArrived,
-  type RequestTracker,
-  type ResponseConnection,
-  type TrackedResponse,
-} from './request-tracker.js';
+import { hasArrived, type RequestTracker, type ResponseConnection, type TrackedResponse } from './request-tracker.js';
 
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
@@ -130,7 +124,7 @@ export class Connection implements ResponseConnection {
   /** Handles a request whose header section has arrived. */
   receive(response: TrackedResponse): void {
     response.httpConnection = this;
-    (response.req as CompactRequest).onManyChunks = this.pauseForChunks;
+    response.req.onManyChunks = this.pauseForChunks;
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) {

@@ -9,8 +9,9 @@ import type { Config } from '../../config/config.js';
 import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
+import { CompactRequest, MANY_CHUNKS } from './node-internals.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { CompactRequest, MANY_CHUNKS, RequestTracker, TrackedResponse } from './request-tracker.js';
+import { RequestTracker, TrackedResponse } from './request-tracker.js';
 import { readSendQueues, type SendQueues } from './send-queues.js';
 import { TlsCertificate } from './tls-certificate.js';
 

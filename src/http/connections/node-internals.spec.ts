@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { startServer } from '../../../test/support/local-server.js';
-import { announcesClose, currentPacket, sentBytes, SocketFlow, StoppableRequest } from './node-internals.js';
+import { announcesClose, CompactRequest, currentPacket, sentBytes, SocketFlow } from './node-internals.js';
 import { inodeOf, readSendQueues } from './send-queues.js';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
@@ -76,7 +76,7 @@ it.each([false, true])(
   'a packet whose connection is closed while it is parsed makes no further requests (with a listener of upgrades: %s)',
   async (hasListener) => {
     let count = 0;
-    const server = createServer({ IncomingMessage: StoppableRequest }, ({ socket }) => {
+    const server = createServer({ IncomingMessage: CompactRequest }, ({ socket }) => {
       if (++count === 10) socket.destroy();
     }).listen(0, '127.0.0.1');
     if (hasListener) server.on('upgrade', (_request, socket) => socket.end());
@@ -88,3 +88,12 @@ it.each([false, true])(
     expect(count).toBe(10);
   },
 );
+
+it('CompactRequest passes small chunks on immediately to a reader that asks for them with read()', () => {
+  const request = new CompactRequest(new Socket());
+  expect(request.read()).toBeNull();
+  for (const chunk of ['one', 'two']) {
+    request.push(Buffer.from(chunk));
+    expect(String(request.read())).toBe(chunk);
+  }
+});

@@ -2,7 +2,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from '
 import type { FastifyReply } from 'fastify';
 import { clientAddress, requestId, routeOf } from '../messages/request.js';
 import { commonHeaders } from '../messages/response-headers.js';
-import { StoppableRequest } from './node-internals.js';
+import type { CompactRequest } from './node-internals.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
@@ -11,19 +11,7 @@ import { StoppableRequest } from './node-internals.js';
 type RequestEnd = 'sent' | 'cut off' | 'dropped';
 
 /** The data of a request for the log and the metrics. It never has tokens or bodies. */
-interface RequestRecord {
-  readonly requestId: string;
-  /** `unknown` if Node's parser did not find a request. */
-  readonly method: string;
-  /** The pattern of the route, such as `/orders/:id`; `unknown` if no route matches. */
-  readonly route: string;
-  /** Absent if the connection closed before there was a response. */
-  readonly status?: number;
-  readonly milliseconds: number;
-  readonly subject?: string;
-  /** The client's address, behind the proxies in `TRUST_PROXY`. */
-  readonly address?: string;
-}
+type RequestRecord = ReturnType<typeof recordOf>;
 
 /** @param request absent if Node's parser did not find one, and for handshakes of WebSockets */
 type RequestListener = (record: RequestRecord, end: RequestEnd, request?: IncomingMessage) => void;
@@ -45,49 +33,8 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
 }
 
-/** Length in bytes below which a chunk of a body is small, and number of small chunks that are joined. */
-const SMALL_CHUNK = 256;
-const JOINED_CHUNKS = 64;
-
-/** Number of small chunks of one body after which its connection pauses. A usual body has fewer. */
-export const MANY_CHUNKS = 256;
-
-/**
- * Node's request. It joins small chunks of a body until a handler begins to read it: a chunk takes 300 bytes of memory
- * beside its content, and requests that wait for their turn may have thousands of them.
- */
-export class CompactRequest extends StoppableRequest {
-  private readonly small: Buffer[] = [];
-  private isRead = false;
-  private smallChunks = 0;
-  /** Called after every `MANY_CHUNKS` small chunks. */
-  onManyChunks?: () => void;
-
-  override push(chunk: Buffer | null): boolean {
-    const isSmall = chunk !== null && chunk.length < SMALL_CHUNK;
-    if (isSmall && ++this.smallChunks % MANY_CHUNKS === 0) this.onManyChunks?.();
-    if (!isSmall || this.isRead) {
-      this.flush();
-      return super.push(chunk);
-    }
-    this.small.push(chunk);
-    return this.small.length < JOINED_CHUNKS || this.flush();
-  }
-
-  override _read(size: number): void {
-    this.isRead = true;
-    this.flush();
-    super._read(size);
-  }
-
-  /** @returns whether more bytes may come, as `push` does */
-  private flush(): boolean {
-    return this.small.length === 0 || super.push(Buffer.concat(this.small.splice(0)));
-  }
-}
-
 /** Node's response with the state that the connection, the log and the metrics need. */
-export class TrackedResponse extends ServerResponse {
+export class TrackedResponse extends ServerResponse<CompactRequest> {
   declare httpConnection: ResponseConnection;
   /** Fastify's reply, once Fastify has received the request. */
   reply?: FastifyReply;
@@ -175,12 +122,12 @@ export class RequestTracker {
 
   /** Logs and measures a response that bypasses Fastify: to CONNECT, to a handshake, and to invalid bytes. */
   recordRaw(status: number, id: string, method = 'unknown', address?: string): void {
-    const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
+    const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, subject: undefined, address };
     for (const listener of this.listeners) listener(record, 'sent');
   }
 }
 
-function recordOf(response: TrackedResponse): RequestRecord {
+function recordOf(response: TrackedResponse) {
   const { reply, req, startedAt } = response;
   const request = reply?.request;
   const hasStatus = response.isAnswered || response.headersSent;
@@ -188,9 +135,11 @@ function recordOf(response: TrackedResponse): RequestRecord {
     requestId: response.requestId,
     method: req.method ?? 'unknown',
     route: request === undefined ? 'unknown' : routeOf(request),
+    // Absent if the connection closed before there was a response.
     status: hasStatus ? response.statusCode : undefined,
     milliseconds: startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000,
     subject: (request?.principal ?? request?.user)?.subject,
+    // Behind the proxies in `TRUST_PROXY`.
     address: clientAddress(request?.ip ?? '', response.httpConnection.address),
   };
 }
