@@ -16,7 +16,7 @@ let handled: number;
 function receive({ pauseForChunks = (): number => 0, cuts = new Map<CutReason, number>() } = {}) {
   handled = 0;
   const socket = new Socket();
-  const ofOwner = { requests: new RequestTracker(1), requestHandler: () => handled++, freeMemory: () => true };
+  const ofOwner = { requests: new RequestTracker(1), requestHandler: () => handled++ };
   const headers = { host: 'service', 'content-length': '5' };
   const request = Object.assign(new CompactRequest(socket), { httpVersionMajor: 1, httpVersionMinor: 1, headers });
   new Connection(socket, { ...ofOwner, pauseForChunks, cuts }).receive(new TrackedResponse(request));

@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.js';
 import { addressKey, clientAddress, requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, rejectReader, sendRejection } from './protocol-error.js';
-import { hasArrived, type RequestTracker, type ResponseConnection, type TrackedResponse } from './request-tracker.js';
+import { hasArrived, type RequestTracker, type TrackedResponse } from './request-tracker.js';
 
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
@@ -14,7 +14,6 @@ export interface ConnectionOwner {
   readonly requests: RequestTracker;
   readonly cuts: Map<CutReason, number>;
   readonly requestHandler: RequestListener;
-  freeMemory(): boolean;
   /** Counts `MANY_CHUNKS` small chunks of a body. @returns milliseconds for which their connection must not be read */
   pauseForChunks(): number;
 }
@@ -35,7 +34,7 @@ const LINGER = 2000;
  * One connection. It passes a request to Fastify when the operating system has accepted the previous response. So a
  * client that does not read holds one response, and its further requests are not executed.
  */
-export class Connection implements ResponseConnection {
+export class Connection {
   readonly address = clientAddress('', this.socket.remoteAddress);
   readonly addressKey = addressKey(this.address);
   hasServed = false;
@@ -123,7 +122,7 @@ export class Connection implements ResponseConnection {
 
   /** Handles a request whose header section has arrived. */
   receive(response: TrackedResponse): void {
-    response.httpConnection = this;
+    response.address = this.address;
     response.req.onManyChunks = this.pauseForChunks;
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
@@ -174,11 +173,6 @@ export class Connection implements ResponseConnection {
     const { request, error } = this.overdue;
     if (request?.complete === true) this.overdue = undefined;
     else if (this.pause !== undefined || this.flow.readingFor(now) > requestTimeout) this.reject(error);
-  }
-
-  countBuffered(response: TrackedResponse, bytes: number): void {
-    this.owner.requests.countBuffered(response, bytes);
-    this.owner.freeMemory();
   }
 
   /** Closes the connection without a response. */

@@ -155,6 +155,12 @@ export class Connections implements ConnectionOwner {
     this.requests.endLateOrphans(Infinity);
   }
 
+  /** Sets how many bytes of a streamed response are buffered now. */
+  countBuffered(response: TrackedResponse, bytes: number): void {
+    this.requests.countBuffered(response, bytes);
+    this.freeMemory();
+  }
+
   /** Disconnects the most stalled clients as memory fills up. Returns whether a large response may be sent. */
   freeMemory(): boolean {
     const { bufferedBytes: bytes, bufferLimit: limit, isBufferExceeded: isExceeded } = this.requests;

@@ -19,15 +19,6 @@ type RequestListener = (record: RequestRecord, end: RequestEnd, request?: Incomi
 /** Milliseconds a handler may run after its client has disconnected; then its request is recorded without a status. */
 const ORPHAN_TIMEOUT = 60_000;
 
-/** The connection as its responses see it. */
-export interface ResponseConnection {
-  /** The client's address; a closed socket no longer has it. */
-  readonly address: string | undefined;
-  readonly hasClosed: boolean;
-  /** Sets how many bytes of a streamed response are buffered now. */
-  countBuffered(response: TrackedResponse, bytes: number): void;
-}
-
 /** Tells whether a request has arrived with its body. Without a body, Node sets `complete` a moment too late. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
@@ -35,7 +26,8 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
 
 /** Node's response with the state that the connection, the log and the metrics need. */
 export class TrackedResponse extends ServerResponse<CompactRequest> {
-  declare httpConnection: ResponseConnection;
+  /** The address at the other end of the connection; a closed socket no longer has it. */
+  address?: string;
   /** Fastify's reply, once Fastify has received the request. */
   reply?: FastifyReply;
   /** Time at which Fastify received the request, on the clock of `performance.now()`. */
@@ -140,6 +132,6 @@ function recordOf(response: TrackedResponse) {
     milliseconds: startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000,
     subject: (request?.principal ?? request?.user)?.subject,
     // Behind the proxies in `TRUST_PROXY`.
-    address: clientAddress(request?.ip ?? '', response.httpConnection.address),
+    address: clientAddress(request?.ip ?? '', response.address),
   };
 }

@@ -21,7 +21,7 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     // Nest sends a CORS preflight before the hook above.
     response.reply = reply;
     response.isAnswered = true;
-    if (response.httpConnection.hasClosed) {
+    if (response.req.socket.destroyed) {
       // A stream that will not be sent must release its file or database snapshot.
       (payload as Partial<Readable> | null | undefined)?.destroy?.();
       connections.requests.end(response, 'cut off');

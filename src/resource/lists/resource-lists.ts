@@ -3,6 +3,7 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { repeatRead } from '../../database/engine.js';
+import { connectionsOf } from '../../http/connections/connections.js';
 import { TrackedResponse } from '../../http/connections/request-tracker.js';
 import { routeOf, targetOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
@@ -115,7 +116,7 @@ export class ResourceLists {
     async function* chunks(): AsyncGenerator<Buffer> {
       for await (const chunk of collected) {
         // One chunk waits in the socket while the next one is made.
-        if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * chunk.length);
+        if (raw instanceof TrackedResponse) connectionsOf(request.server.server).countBuffered(raw, 2 * chunk.length);
         yield chunk;
         reader.readAt = performance.now();
       }
