@@ -11,18 +11,6 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { targetOf } from '../messages/request.js';
 
-/** An argument of a handler with `@Body`, `@RawBody`, `@Query` or `@Param`. */
-export interface HandlerArgument {
-  readonly decorator: 'Body' | 'RawBody' | 'Query' | 'Param';
-  /** The name in `@Query('name')`; absent if the argument is the whole query. */
-  readonly name?: string;
-  /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
-  readonly type: unknown;
-  /** The pipes of the argument, the handler and the controller: classes or instances. */
-  readonly pipes: readonly unknown[];
-  readonly hasSchema: boolean;
-}
-
 const scanner = new MetadataScanner();
 
 /** The methods of all controllers that serve a route. */
@@ -37,7 +25,7 @@ export function handlersOf(discovery: DiscoveryService) {
   });
 }
 
-const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
+const DECORATORS: Readonly<Record<string, 'Body' | 'RawBody' | 'Query' | 'Param'>> = {
   [RouteParamtypes.BODY]: 'Body',
   [RouteParamtypes.RAW_BODY]: 'RawBody',
   [RouteParamtypes.QUERY]: 'Query',
@@ -52,7 +40,10 @@ export function methodOf(controller: Type, handler: unknown): string | undefined
   return scanner.getAllMethodNames(prototype).find((name) => prototype[name] === handler);
 }
 
-export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
+export type HandlerArgument = ReturnType<typeof argumentsOf>[number];
+
+/** The arguments of a handler with `@Body`, `@RawBody`, `@Query` or `@Param`. */
+export function argumentsOf(controller: Type, method: string) {
   const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as ArgumentsMetadata;
   const prototype = controller.prototype as Record<string, object>;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, method) ?? []) as unknown[];
@@ -62,7 +53,9 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   return Object.entries(metadata).flatMap(([key, { index, data, pipes: own = [], schema }]) => {
     const decorator = DECORATORS[key.split(':')[0]!];
     if (decorator === undefined) return [];
+    // Classes or instances, of the argument, the handler and the controller.
     const pipes = [...shared, ...own];
+    // The type is a class, or `Object` for an interface. The name is that in `@Query('name')`.
     return [{ decorator, name: data, type: types[index], pipes, hasSchema: schema !== undefined }];
   });
 }
