@@ -89,14 +89,13 @@ export function createManagementServer(
 function onceForWaiting<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;
-  const runNext = async (): Promise<T> => {
-    await running;
+  const runNext = (): Promise<T> => {
     next = undefined;
     const result = work();
     running = result.catch(() => undefined);
     return result;
   };
-  return () => (next ??= runNext());
+  return () => (next ??= running.then(runNext));
 }
 
 /** All metrics in the format OpenMetrics, which has exemplars. prom-client renames the counters of such a registry. */
