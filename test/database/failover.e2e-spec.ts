@@ -80,3 +80,31 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
   });
 });
+
+describePostgres('a standby that lacks the last changes and is promoted', () => {
+  const primary = shared(() => PostgresServer.create());
+  const standby = shared(() => primary.makeStandby());
+  const { client } = sharedService(() => ({ DATABASE_URL: urlOf(primary, standby) }));
+
+  it('GET /cookies returns its records, not the cached list with lost ones, and no earlier ETag matches', async () => {
+    await onServer(standby.url(), async (session) => {
+      await session.query(`ALTER SYSTEM SET primary_conninfo = ''`);
+      await session.query('SELECT pg_reload_conf()');
+    });
+    await onServer(primary.url(), async (session) => {
+      await session.query(`ALTER SYSTEM SET synchronous_standby_names = ''`);
+      await session.query('SELECT pg_reload_conf()');
+      while ((await session.query('SELECT 1 FROM pg_stat_replication')).rows.length > 0) await sleep(10);
+    });
+    expect((await client.post({ ...COOKIE, wish: 'lost' })).status).toBe(201);
+    const before = await client.get('/cookies');
+    expect(before.text).toContain('lost');
+    await primary.crash();
+    await onServer(standby.url(), (session) => session.query('SELECT pg_promote()'));
+    const { status } = await client.post({ ...COOKIE, wish: 'new' });
+    expect(status).toBe(201);
+    const after = await client.get('/cookies', { 'if-none-match': before.headers.get('etag')! });
+    expect([after.status, after.body]).toEqual([200, [expect.objectContaining({ wish: 'new' })]]);
+    expect((await client.get('/cookies')).text).not.toContain('lost');
+  });
+});

@@ -45,6 +45,10 @@ const SESSION =
   `SELECT set_config('session_replication_role', 'origin', false) WHERE current_setting('session_replication_role') <> 'origin'; ` +
   `SELECT set_config('client_connection_check_interval', '1000', false) WHERE version() LIKE '%linux%'`;
 
+/** The timeline of the server, which a promotion of a standby changes. */
+const TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline';
+const RENEW_EPOCHS = 'UPDATE storage SET epoch = substr(md5(random()::text), 1, length(epoch))';
+
 type Pooled = PostgresClient & pg.PoolClient;
 
 /** Connections to the primary server. If it accepts no more of them, the existing ones serve all callers in turn. */
@@ -195,11 +199,34 @@ export class ConnectionPool {
   private readonly prepareSession = async (client: PostgresClient): Promise<void> => {
     // The server ends a forgotten transaction and its session, but the place in the pool would stay taken.
     client.once('end', () => void this.giveBack(client));
-    const statement = { text: `${SESSION}; SHOW transaction_read_only`, query_timeout: this.connectTimeout };
-    const results = (await client.query(statement)) as unknown as pg.QueryResult[];
+    const results = await this.send(client, `${SESSION}; SHOW transaction_read_only`);
     const [row] = results.at(-1)!.rows as { transaction_read_only: string }[];
+    if (row?.transaction_read_only === 'off') await this.renewEpochs(client);
     if (this.hosts.count === 1 || row?.transaction_read_only === 'off') return this.hosts.serve(client.target);
     this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
   };
+
+  /**
+   * Renews the epochs if a standby was promoted since the last connection. A standby that was not synchronous lacks the
+   * last changes, and would assign their ETags again: lists with lost records would come from the cache.
+   */
+  private async renewEpochs(client: PostgresClient): Promise<void> {
+    try {
+      const [result] = await this.send(client, TIMELINE);
+      const [{ timeline }] = result!.rows as [{ timeline: string }];
+      if (timeline === this.hosts.timeline) return;
+      if (this.hosts.timeline !== undefined) await this.send(client, RENEW_EPOCHS);
+      this.hosts.timeline = timeline;
+    } catch (error) {
+      if (isConnectionFailure(error)) throw error;
+      // Some managed servers lack these functions. The next connection tries again.
+    }
+  }
+
+  /** Sends statements of the pool itself. Returns the result of each. */
+  private async send(client: PostgresClient, text: string): Promise<pg.QueryResult[]> {
+    const statements = { text, query_timeout: this.connectTimeout };
+    return [(await client.query(statements)) as unknown as pg.QueryResult[]].flat();
+  }
 }

@@ -13,6 +13,8 @@ export class Hosts {
   private index = 0;
   /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to that server. */
   generation = 0;
+  /** The timeline of the last new connection to a primary; unknown if the server does not tell it. */
+  timeline?: string;
   private serving?: PostgresHost;
 
   constructor(private readonly all: readonly PostgresHost[]) {}
