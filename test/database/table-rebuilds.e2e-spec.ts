@@ -388,6 +388,23 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(await dataSource.query('SELECT price FROM prices')).toEqual(texts.map((text) => ({ price: text })));
   });
 
+  it('makes true and false of booleans that become texts, as PostgreSQL does, and booleans of these texts', async () => {
+    const column = (type: string) => new TableColumn({ name: 'value', type, isNullable: true });
+    const found: unknown[] = [];
+    await migrateBy(async (runner) => {
+      await runner.createTable(new Table({ name: 'flags', columns: [column('boolean')] }));
+      await runner.query('INSERT INTO flags VALUES (1), (0), (NULL)');
+      for (const type of ['varchar', 'boolean']) {
+        await runner.changeColumn('flags', 'value', column(type));
+        found.push((await runner.query('SELECT value FROM flags')).map(({ value }: { value: unknown }) => value));
+      }
+    });
+    expect(found).toEqual([
+      ['true', 'false', null],
+      [1, 0, null],
+    ]);
+  });
+
   it('is not reverted while a value cannot have the earlier type of its column', async () => {
     const create = (runner: QueryRunner) => runner.query('CREATE TABLE "weights" ("grams" integer, "days" integer)');
     const decimal = new TableColumn({ name: 'grams', type: 'decimal', precision: 10, scale: 2 });

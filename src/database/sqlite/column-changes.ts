@@ -83,9 +83,12 @@ function changedTypes(changed: Table, table: Table) {
  */
 export function conversions(changed: Table, table: Table): { readonly up: Query[]; readonly down: Query[] } {
   const conversionsTo = (side: 'before' | 'after', other: 'before' | 'after'): Query[] =>
-    changedTypes(changed, table).flatMap(({ [side]: { name: column, type }, [other]: { scale } }) => {
+    changedTypes(changed, table).flatMap(({ [side]: { name: column, type }, [other]: { scale, type: otherType } }) => {
       const isText = /char|text/.test(type);
       if (isText && scale !== undefined) return update(column, `printf('%.${scale}f', ${column})`);
+      if (isText && otherType === 'boolean') return update(column, `iif(${column}, 'true', 'false')`);
+      if (type === 'boolean')
+        return update(column, `CASE ${column} WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE ${column} END`);
       return FORMATS[type] === undefined ? [] : update(column, `coalesce(${dateSql(type, column)}, ${column})`);
     });
   const update = (column: string, value: string): Query =>
