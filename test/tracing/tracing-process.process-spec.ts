@@ -150,7 +150,8 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     // The SDK itself would retry for 10 s.
     expect(performance.now() - began).toBeLessThan(7000);
     await service.outputEnd();
-    expect(service.lines.filter(({ level }) => level !== 'info')).toMatchObject([
+    // A busy disk makes a statement slow, which has a line, too.
+    expect(service.lines.filter(({ level, context }) => level !== 'info' && context !== 'Database')).toMatchObject([
       { level: 'warn', msg: expect.stringMatching(/: Spans were not sent within 2000 ms$/) },
     ]);
   });
