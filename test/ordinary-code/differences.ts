@@ -6,7 +6,10 @@ import {
   LessThanOrEqual,
   PrimaryGeneratedColumn,
   Like,
+  type QueryRunner,
   type Repository,
+  Table,
+  TableColumn,
 } from 'typeorm';
 import { Item, Parcel, Shelf } from './habits.js';
 
@@ -270,6 +273,31 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
     habit: (samples) => samples.countBy({ size: 'giant' }),
     sqlite: 0,
     postgres: REJECTED,
+  },
+  'a simple-enum whose new value is written in the transaction that adds it, or by way of a text': {
+    habit: async (_samples, dataSource) => {
+      const grade = (...values: string[]) =>
+        new TableColumn({ name: 'grade', type: 'simple-enum', enum: values, default: `'${values.at(-1)}'` });
+      const migrate = (work: (runner: QueryRunner) => Promise<unknown>) =>
+        dataSource.transaction(({ queryRunner }) => work(queryRunner!));
+      const rename = (column: TableColumn) =>
+        migrate(async (runner) => {
+          await runner.changeColumn('vials', 'grade', column);
+          await runner.query(`UPDATE vials SET grade = 'good' WHERE grade = 'old'`);
+          await runner.changeColumn('vials', 'grade', grade('good'));
+          return runner.query('SELECT grade FROM vials');
+        });
+      const outcomes: unknown[] = [];
+      for (const column of [grade('good', 'old'), new TableColumn({ name: 'grade', type: 'varchar' })]) {
+        await migrate((runner) => runner.createTable(new Table({ name: 'vials', columns: [grade('old')] })));
+        await dataSource.query('INSERT INTO vials DEFAULT VALUES');
+        outcomes.push(await rename(column).catch(({ message }: Error) => message));
+        await migrate((runner) => runner.dropTable('vials'));
+      }
+      return outcomes;
+    },
+    sqlite: [[{ grade: 'good' }], [{ grade: 'good' }]],
+    postgres: [expect.stringContaining('unsafe use of new value "good"'), [{ grade: 'good' }]],
   },
   'a day compared with a Date': {
     habit: async (samples) => {
